@@ -1,0 +1,65 @@
+# Needs Python 3.11 or newer and a network path to a Python package index; everything else is
+# installed into .venv from the locked requirements. PYTHON=python3.12 chooses the interpreter.
+
+PYTHON ?= python3
+# Tests wait on sockets more than they compute.
+TEST_WORKERS ?= 4
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
+INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help smoke run_public test lint format lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+smoke: $(INSTALLED) ## Boot a phone and show it
+	@$(BIN)/emufarm smoke
+
+run_public: ## Run the public cases (not in this version yet)
+	@echo "run_public is not in this version yet; 'make smoke' boots a phone and shows it." >&2
+	@exit 2
+
+test: lint ## Run every check, then every test
+	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
+
+lint: $(INSTALLED) ## Check format, style, types and layers
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(INSTALLED) ## Rewrite the code in the project's format
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format
+
+lock: $(INSTALLED) ## Pin versions and hashes after a changed requirements*.in (UPGRADE=1: the newest of all)
+	@$(COMPILE) requirements-build.in --output-file requirements-build.txt
+	@$(COMPILE) requirements.in --output-file requirements.txt
+	@$(COMPILE) requirements-dev.in --output-file requirements-dev.txt
+
+clean: ## Remove the virtual environment and every cache; runs/ stays
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The installer and the build backend come first, so that nothing is built with an unlocked one.
+$(LOCKED): requirements-build.txt requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "emufarm needs Python 3.11 or newer; '$(PYTHON)' is not: name one with PYTHON=/path/to/python3." >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "'$(PYTHON)' cannot make a virtual environment; on Debian or Ubuntu: apt-get install python3-venv." >&2; exit 2; }
+	@echo "Installing the locked requirements into $(VENV), once for each lock ..." >&2
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --require-hashes -r requirements-build.txt
+	@$(PIP) install --require-hashes --no-build-isolation -r requirements-dev.txt
+	@touch $@
+
+$(INSTALLED): $(LOCKED) pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
