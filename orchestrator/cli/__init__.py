@@ -1,0 +1,40 @@
+"""The command line: the only place where rooms are wired together.
+
+One module a command group; errors become one sentence and an exit code here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from ..errors import EmufarmError, UsageError
+from . import device, sim, smoke
+
+USAGE, FAILED, INTERRUPTED = 2, 1, 130
+
+app = typer.Typer(
+    name="emufarm",
+    help="A farm of Android emulators that scores agents and keeps the evidence.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("sim")(sim.sim)
+app.command("smoke")(smoke.smoke)
+app.add_typer(device.app, name="device")
+
+
+def main() -> None:
+    try:
+        app()
+    except UsageError as error:
+        print(f"emufarm: {error}", file=sys.stderr)
+        sys.exit(USAGE)
+    except EmufarmError as error:
+        print(f"emufarm: {error}", file=sys.stderr)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

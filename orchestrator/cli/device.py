@@ -1,0 +1,83 @@
+"""`emufarm device`: what can be asked of any phone that adb reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..device.check import Finding, passed, run_check
+from ..device.console import Console
+from ..device.phone import Device, console_port
+from ..errors import UsageError
+
+app = typer.Typer(help="Ask a phone that adb reaches.", no_args_is_help=True)
+
+WORDS = {True: "ok", False: "FAIL", None: "skip"}
+DEFAULT_TOKEN = Path.home() / ".emulator_console_auth_token"
+
+
+@app.callback()
+def device() -> None:
+    """Ask a phone that adb reaches."""
+
+
+@app.command()
+def check(
+    serial: Annotated[str, typer.Option("-s", "--serial", help="As `adb devices` lists it.")],
+    adb_port: Annotated[
+        int, typer.Option(help="The adb server's port.", envvar="ANDROID_ADB_SERVER_PORT")
+    ] = 5037,
+    token: Annotated[
+        Path | None, typer.Option(help=f"The console's token file [default: {DEFAULT_TOKEN}].")
+    ] = None,
+    destructive: Annotated[
+        bool, typer.Option("--destructive", help="Also what changes the phone: snapshots, SMS.")
+    ] = False,
+    folder: Annotated[Path, typer.Option(help="Where findings and raw recordings go.")] = Path(
+        "runs/device-check"
+    ),
+) -> None:
+    """Hold a phone against every expectation that the farm has of one.
+
+    Prints each expectation with what was seen; exit 0 if all hold, 1 if one does not.
+
+    Example: emufarm device check -s emulator-5554 --destructive
+    """
+    phone = Device(serial, adb_port, console=_console(serial, token))
+    try:
+        findings = run_check(phone, destructive=destructive, folder=folder, on_finding=_show)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}; choose --folder") from error
+    failed = [finding for finding in findings if finding.holds is False]
+    skipped = [finding for finding in findings if finding.holds is None]
+    typer.echo(
+        f"{len(findings) - len(failed) - len(skipped)} hold, {len(failed)} do not, "
+        f"{len(skipped)} were not looked at; recordings in {folder}"
+    )
+    if not passed(findings):
+        raise typer.Exit(1)
+
+
+def _console(serial: str, token: Path | None) -> Console | None:
+    port = console_port(serial)
+    path = token or DEFAULT_TOKEN
+    if port is None:
+        return None
+    try:
+        return Console(port, path.read_text(encoding="ascii").strip())
+    except FileNotFoundError:
+        if token is not None:
+            raise UsageError(f"there is no console token in {token}") from None
+        return None
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read the console's token in {path}: {error}") from error
+
+
+def _show(finding: Finding) -> None:
+    typer.echo(f"{WORDS[finding.holds]:<5}{finding.name}")
+    if finding.holds is not True:
+        typer.echo(f"     expected  {finding.expected}")
+        typer.echo(f"     seen      {finding.seen}")
+        typer.echo(f"     matters   {finding.why}")

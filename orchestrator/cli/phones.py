@@ -1,0 +1,81 @@
+"""A simulated phone for one command: a golden AVD, a supervisor, a device that is ready."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..device.adb import adb_binary
+from ..device.console import Console
+from ..device.phone import Device
+from ..device.readiness import Readiness
+from ..device.supervisor import SupervisorClient
+from ..errors import EmufarmError, UsageError
+from ..fleet.local import Golden, LocalDevice
+from ..sim.avd import AvdError, create_avd
+
+AVD = "emufarm"
+# What any emulator is started with that nobody looks at; the AVD and its ports come from the
+# supervisor.
+HEADLESS = ("-no-window", "-no-audio", "-no-boot-anim", "-no-metrics", "-skip-adb-auth")
+
+
+def simulator(*, noise: int | None = None, seed: int | None = None, fault: str = "") -> list[str]:
+    """The simulated phone's command, up to what the supervisor adds."""
+    words = [sys.executable, "-m", "orchestrator.sim", *HEADLESS]
+    for flag, value in (("-sim-noise", noise), ("-sim-seed", seed), ("-sim-fault", fault or None)):
+        if value is not None:
+            words += [flag, str(value)]
+    return words
+
+
+@contextmanager
+def simulated_phone(
+    *,
+    noise: int | None = None,
+    seed: int | None = None,
+    fault: str = "",
+    port: int | None = None,
+    adb_port: int | None = None,
+) -> Iterator[LocalDevice]:
+    """A phone that ends, with everything it wrote, when the block does."""
+    with tempfile.TemporaryDirectory(prefix="emufarm-") as name:
+        folder = Path(name)
+        try:
+            create_avd(folder / "golden", AVD)
+        except AvdError as error:
+            raise UsageError(str(error)) from error
+        command = simulator(noise=noise, seed=seed, fault=fault)
+        golden = Golden(folder / "golden", AVD)
+        # With an SDK of the user's in sight the phone would look for its system image there.
+        env = {k: v for k, v in os.environ.items() if k not in ("ANDROID_SDK_ROOT", "ANDROID_HOME")}
+        with LocalDevice(
+            folder / "device",
+            golden,
+            command,
+            adb=adb_binary(),
+            port=port,
+            adb_port=adb_port,
+            env=env,
+        ) as running:
+            yield running
+
+
+def reach(running: LocalDevice) -> Device:
+    """The device room's hold on a phone that this command started."""
+    client = SupervisorClient(running.control_port, running.token_file.read_text().strip())
+    console = Console(running.console_port, client.facts().console_token)
+    return Device(running.serial, running.adb_port, console=console, supervisor=client)
+
+
+def boot(running: LocalDevice, seconds: float = 60.0) -> tuple[Device, Readiness]:
+    """Waits until the phone is ready; says what is missing where it is not."""
+    device = reach(running)
+    readiness = device.wait_ready(seconds)
+    if not readiness.ready:
+        raise EmufarmError(f"{running.serial} is not ready: {'; '.join(readiness.missing)}")
+    return device, readiness

@@ -1,0 +1,60 @@
+"""`emufarm sim`: a simulated phone for a person."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from ..device.adb import adb_binary
+from ..errors import EmufarmError
+from .phones import boot, simulated_phone
+
+EXAMPLE = """Example: emufarm sim --noise 7, then in another terminal the `export` line it prints,
+and `adb shell`, `adb exec-out screencap -p > screen.png`, `adb emu avd snapshot save clean`."""
+
+
+def sim(
+    noise: Annotated[
+        int | None, typer.Option(help="Be as restless as a real phone, by this seed.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of boot ids and the like.")] = None,
+    fault: Annotated[str, typer.Option(help="Plant a defect, by name.")] = "",
+    port: Annotated[
+        int | None, typer.Option(help="Console port, even; adb is the next one.")
+    ] = None,
+    adb_port: Annotated[int | None, typer.Option(help="Port of the private adb server.")] = None,
+) -> None:
+    """Boot a simulated phone, print how to reach it, and keep it until Ctrl-C."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    with simulated_phone(
+        noise=noise, seed=seed, fault=fault, port=port, adb_port=adb_port
+    ) as running:
+        device, _ = boot(running)
+        facts = device.identity()
+        console_token = running.home / ".emulator_console_auth_token"
+        typer.echo(f"{running.serial} is up: Android API {facts.api_level}, simulated")
+        typer.echo(f"  fingerprint  {facts.fingerprint}")
+        typer.echo(f"  adb          {adb_binary()}")
+        typer.echo(
+            f"  reach it     export ANDROID_ADB_SERVER_PORT={running.adb_port} "
+            f"ANDROID_SERIAL={running.serial} HOME={running.home}"
+        )
+        typer.echo(f"  console      127.0.0.1:{running.console_port}, token in {console_token}")
+        typer.echo(f"  log          {running.log}")
+        typer.echo("Ctrl-C ends it and removes everything it wrote.")
+        try:
+            code = running.wait()
+        except KeyboardInterrupt:
+            typer.echo("stopping")
+            return
+        raise EmufarmError(f"the phone ended by itself with exit code {code}")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+sim.__doc__ = f"{sim.__doc__}\n\n{EXAMPLE}"

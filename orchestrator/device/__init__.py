@@ -1,0 +1,10 @@
+"""A running, reachable phone, real or simulated: the only room that knows adb.
+
+Every call has a time-out, and ends in a whole answer or in a DeviceFault. Nothing here decides
+what a fault means for an episode.
+"""
+
+from .faults import DeviceFault
+from .phone import Device
+
+__all__ = ["Device", "DeviceFault"]

@@ -1,0 +1,158 @@
+"""What does adbutils do for us? Files both ways, ports both ways, and the adb binary it brings.
+
+The only module that imports it. As it comes, a failed connect starts an adb server on the user's
+default port, a transfer has no time-out, and with one a push may send half a chunk; over the
+connection below it does none of these.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import struct
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import adbutils
+from adbutils._adb import AdbConnection
+from adbutils.errors import AdbError, AdbTimeout
+
+from .deadline import Deadline, DeadlineSocket, dial
+from .faults import DeviceFault, classify
+
+T = TypeVar("T")
+_CHUNK = 64 * 1024  # the most that one DATA may carry
+# adbutils' words for a connection that ended early.
+_CUT_OFF = re.compile(
+    r"^Invalid sync cmd\s*$|chunk missing|connection closed|b''$|^Expected \d+ bytes"
+)
+
+
+class _Connection(AdbConnection):
+    def __init__(self, port: int, deadline: Deadline) -> None:
+        self._dial: Callable[[], DeadlineSocket] = lambda: dial(port, deadline)
+        super().__init__("127.0.0.1", port)
+
+    def _safe_connect(self) -> DeadlineSocket:
+        """A server that is not there is an error, never a reason to start one."""
+        return self._dial()
+
+
+class _Client(adbutils.AdbClient):
+    def __init__(self, port: int, deadline: Deadline) -> None:
+        super().__init__(host="127.0.0.1", port=port)
+        self._deadline = deadline
+
+    def make_connection(self, timeout: float | None = None) -> AdbConnection:
+        """The deadline of the whole call counts, not adbutils' own of each."""
+        return _Connection(self.port, self._deadline)
+
+
+def _send(phone: adbutils.AdbDevice, file: BinaryIO, path: str) -> int:
+    """SEND by hand: adbutils' own push drops the phone's words where it refuses."""
+    total = 0
+    with phone.open_transport() as connection:
+        connection.send_command("sync:")
+        connection.check_okay()
+        name = path.encode()
+        connection.send(b"SEND" + struct.pack("<I", len(name)) + name)
+        try:
+            while piece := file.read(_CHUNK):
+                connection.send(b"DATA" + struct.pack("<I", len(piece)) + piece)
+                total += len(piece)
+            connection.send(b"DONE" + struct.pack("<I", int(time.time()) & 0xFFFFFFFF))
+        except ConnectionError:
+            pass  # refused half-way: why is in the answer, read next
+        status = connection.read_exact(4)
+        length = connection.read_uint32()
+        if status != b"OKAY":
+            text = connection.read(min(length, _CHUNK)).decode("utf-8", "replace")
+            raise AdbError(text or f"not an answer to a push: {status!r}")
+    return total
+
+
+class Adb:
+    """adbutils' share of one phone."""
+
+    def __init__(self, serial: str, server_port: int) -> None:
+        self.serial = serial
+        self.server_port = server_port
+
+    def push(self, source: Path | bytes, target: str, *, mode: int = 0o644, timeout: float) -> int:
+        """Bytes sent to the phone's file `target`, whose size is checked; a folder is refused."""
+
+        def send(phone: adbutils.AdbDevice) -> int:
+            if stat.S_ISDIR(phone.sync.stat(target).mode):
+                raise AdbError(f"{target} is a folder")
+            with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+                sent = _send(phone, file, f"{target},{stat.S_IFREG | mode}")
+            there = phone.sync.stat(target).size
+            if there != sent % 2**32:
+                raise AdbError(f"{there} of {sent} bytes arrived in {target}")
+            return sent
+
+        return self._call(f"push {target}", timeout, send)
+
+    def pull(self, source: str, target: Path, *, timeout: float) -> int:
+        """Bytes of the phone's file, written to `target` whole or not at all."""
+        part = target.with_name(f".{target.name}.part")
+
+        def receive(phone: adbutils.AdbDevice) -> int:
+            size: int = phone.sync.pull_file(source, part)
+            part.replace(target)
+            return size
+
+        try:
+            return self._call(f"pull {source}", timeout, receive)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def read(self, source: str, *, timeout: float) -> bytes:
+        """The phone's file as it is."""
+        return self._call(f"pull {source}", timeout, lambda phone: phone.sync.read_bytes(source))
+
+    def forward(self, local: str, remote: str, *, timeout: float = 5.0) -> None:
+        """A port of ours that leads into the phone, such as `tcp:8000` to `tcp:80`."""
+        self._call(f"forward {local}", timeout, lambda phone: phone.forward(local, remote))
+
+    def reverse(self, remote: str, local: str, *, timeout: float = 5.0) -> None:
+        """A port of the phone's that leads to us."""
+        self._call(f"reverse {remote}", timeout, lambda phone: phone.reverse(remote, local))
+
+    def _call(self, during: str, timeout: float, act: Callable[[adbutils.AdbDevice], T]) -> T:
+        try:
+            return act(_Client(self.server_port, Deadline(timeout)).device(self.serial))
+        except (TimeoutError, AdbTimeout) as error:
+            raise DeviceFault("timeout", f"not done within {timeout:g} s", during=during) from error
+        except ConnectionRefusedError as error:
+            text = f"cannot connect to daemon at tcp:{self.server_port}: {error}"
+            raise DeviceFault("adb_server", text, during=during) from error
+        except (AdbError, EOFError, AssertionError, ValueError) as error:
+            # What adb itself refused keeps its reason; the rest is the file service's own no.
+            text = " ".join(str(part) for part in error.args) or type(error).__name__
+            reason = "transport_closed" if _CUT_OFF.search(text) else classify(text)
+            reason = "sync_refused" if reason == "adb_refused" else reason
+            raise DeviceFault(reason, text, during=during) from error
+        except ConnectionError as error:
+            raise DeviceFault("transport_closed", str(error), during=during) from error
+        except OSError as error:
+            raise DeviceFault("local_file", str(error), during=during) from error
+
+
+def adb_binary() -> Path:
+    """The adb of this installation: one adb for everything, since versions kill each other."""
+    return Path(adbutils.adb_path())
+
+
+def adb_version(binary: Path | None = None) -> str:
+    """The text of `adb version`; it needs no server."""
+    command = [str(binary or adb_binary()), "version"]
+    try:
+        answer = subprocess.run(command, capture_output=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DeviceFault("adb_server", str(error), during="adb version") from error
+    return answer.stdout.decode("utf-8", "replace").strip()

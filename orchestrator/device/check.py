@@ -1,0 +1,132 @@
+"""Does a phone do what this room relies on? Every expectation, looked at and written down.
+
+With a folder, it holds findings.json and recordings.jsonl: each exchange as it was on the wire.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TextIO
+
+from .expectations import EXPECTATIONS, Expectation
+from .expectations.expectation import Seen
+from .faults import DeviceFault
+from .phone import Device
+from .wire import Spoken
+
+_INLINE = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One expectation beside what was seen; `holds` is None where it could not be looked at."""
+
+    name: str
+    why: str
+    expected: str
+    seen: str
+    holds: bool | None
+    seconds: float
+
+
+def passed(findings: Sequence[Finding]) -> bool:
+    """Whether something was looked at and nothing failed."""
+    looked = [finding.holds for finding in findings if finding.holds is not None]
+    return bool(looked) and all(looked)
+
+
+def run_check(
+    device: Device,
+    *,
+    destructive: bool = False,
+    folder: Path | None = None,
+    expectations: Sequence[Expectation] = EXPECTATIONS,
+    on_finding: Callable[[Finding], None] = lambda finding: None,
+) -> list[Finding]:
+    """Look at everything in order, one failure never hiding the next."""
+    findings: list[Finding] = []
+    recorder = _Recorder(folder)
+    device.listen(recorder.heard)
+    try:
+        for expectation in expectations:
+            if expectation.destructive and not destructive:
+                continue
+            recorder.expectation = expectation.name
+            findings.append(_find(device, expectation))
+            on_finding(findings[-1])
+    finally:
+        device.listen(None)
+        recorder.close(findings)
+    return findings
+
+
+def _find(device: Device, expectation: Expectation) -> Finding:
+    started = time.monotonic()
+    if expectation.needs_console and not device.has_console:
+        seen = Seen(None, "not looked at: this phone has no console that we know the token of")
+    else:
+        try:
+            seen = expectation.look(device)
+        except DeviceFault as fault:
+            seen = Seen(False, str(fault))
+        except Exception as error:  # noqa: BLE001 - what no rule foresaw is a finding too
+            seen = Seen(False, f"{type(error).__name__}: {error}")
+    seconds = time.monotonic() - started
+    e = expectation
+    return Finding(e.name, e.why, e.expected, seen.text, seen.holds, round(seconds, 4))
+
+
+class _Recorder:
+    def __init__(self, folder: Path | None) -> None:
+        self.expectation = ""
+        self._folder = folder
+        self._blobs = 0
+        self._one_at_a_time = threading.Lock()  # shells may be heard from several threads
+        self._lines: TextIO | None = None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lines = (folder / "recordings.jsonl").open("w", encoding="utf-8")
+
+    def heard(self, spoken: Spoken) -> None:
+        with self._one_at_a_time:
+            self._write(spoken)
+
+    def _write(self, spoken: Spoken) -> None:
+        if self._lines is None:
+            return
+        line = {
+            "expectation": self.expectation,
+            "kind": spoken.kind,
+            "command": spoken.request,
+            "stdout": self._text(spoken.stdout),
+            "stderr": self._text(spoken.stderr),
+            "exit": spoken.exit_code,
+            "fault": spoken.fault,
+            "ms": round(spoken.seconds * 1000, 3),
+        }
+        self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def _text(self, data: bytes) -> str | dict[str, object]:
+        """Text as it is; what is binary or long in a file of its own."""
+        if len(data) <= _INLINE:
+            try:
+                return data.decode()
+            except UnicodeDecodeError:
+                pass
+        assert self._folder is not None
+        self._blobs += 1
+        name = f"{self._blobs:04d}.bin"
+        (self._folder / name).write_bytes(data)
+        return {"file": name, "bytes": len(data)}
+
+    def close(self, findings: list[Finding]) -> None:
+        if self._lines is None or self._folder is None:
+            return
+        self._lines.close()
+        text = json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False)
+        (self._folder / "findings.json").write_text(text + "\n", encoding="utf-8")

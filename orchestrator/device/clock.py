@@ -1,0 +1,56 @@
+"""What time does the phone think it is, and which boot is this?"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+from .faults import DeviceFault
+from .shell import Shell
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """Phone minus host, and how far the answer may be off by the question's own duration."""
+
+    seconds: float
+    uncertainty: float
+
+
+class Clock:
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+
+    def now(self) -> float:
+        """Seconds since 1970 by the phone."""
+        text = self._shell.answer("date", "+%s.%N").strip()
+        if not re.fullmatch(r"\d+\.\d+", text):
+            raise DeviceFault("bad_answer", f"not a time: {text!r}", during="date")
+        return float(text)
+
+    def offset(self) -> ClockOffset:
+        before = time.time()
+        now = self.now()
+        after = time.time()
+        return ClockOffset(now - (before + after) / 2, (after - before) / 2)
+
+    def set(self, when: float) -> None:
+        """A fixed date, with network time off. The emulator may set it back: verify afterwards."""
+        for key in ("auto_time", "auto_time_zone"):
+            self._shell.do("settings", "put", "global", key, "0")
+        # toybox takes MMDDhhmmYYYY.SS in the phone's own zone; -u makes it UTC.
+        stamp = time.strftime("%m%d%H%M%Y.%S", time.gmtime(when))
+        self._shell.do("date", "-u", stamp, root=True)
+        if abs(self.now() - when) > 5:
+            raise DeviceFault("command_failed", f"the clock is at {self.now()}", during="date")
+
+    def boot_id(self) -> str:
+        """New at every boot; a snapshot load brings the baked one back."""
+        text = self._shell.answer("cat", "/proc/sys/kernel/random/boot_id").strip()
+        if not re.fullmatch(r"[0-9a-f-]{36}", text):
+            raise DeviceFault("bad_answer", f"not a boot id: {text!r}", during="boot_id")
+        return text
+
+    def uptime(self) -> float:
+        return float(self._shell.answer("cat", "/proc/uptime").split()[0])

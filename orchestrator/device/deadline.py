@@ -1,0 +1,77 @@
+"""How long may a whole call still take? One budget for all the reads and writes of it.
+
+A socket's own time-out starts anew with every byte, so a peer that trickles would hold us forever.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+
+
+class Deadline:
+    """A point in monotonic time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Seconds still to spend; TimeoutError once there are none."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"no answer within {self.seconds:g} s")
+        return left
+
+    @property
+    def passed(self) -> bool:
+        return time.monotonic() >= self._end
+
+
+class DeadlineSocket(socket.socket):
+    """A loopback connection whose every operation shares one deadline, and whose send sends all."""
+
+    deadline: Deadline
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        self.settimeout(self.deadline.left())
+        return super().recv(bufsize, flags)
+
+    def send(self, data: bytes, flags: int = 0, /) -> int:  # type: ignore[override]
+        """All of it: with a time-out set, a plain send may stop half-way."""
+        self.settimeout(self.deadline.left())
+        super().sendall(data, flags)
+        return len(data)
+
+    def send_some(self, data: memoryview) -> int:
+        """As much as fits now, 0 where nothing does."""
+        self.settimeout(0)
+        try:
+            return super().send(data)
+        except BlockingIOError:
+            return 0
+
+    def read_exactly(self, count: int) -> bytes:
+        """Fewer bytes only where the peer closed."""
+        pieces = []
+        while count > 0:
+            piece = self.recv(min(count, 1 << 16))
+            if not piece:
+                break
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
+
+def dial(port: int, deadline: Deadline) -> DeadlineSocket:
+    """A connection to loopback. The caller closes it."""
+    connection = DeadlineSocket(socket.AF_INET, socket.SOCK_STREAM)
+    connection.deadline = deadline
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.settimeout(deadline.left())
+        connection.connect(("127.0.0.1", port))
+    except BaseException:
+        connection.close()
+        raise
+    return connection

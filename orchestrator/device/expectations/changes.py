@@ -1,0 +1,126 @@
+"""What changes the phone: only for one that nobody needs as it is."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from pathlib import Path
+
+from ..faults import DeviceFault
+from ..phone import Device
+from ..providers import quoted
+from .expectation import Expectation, Seen, all_of, equal, eventually
+
+_KEY = "emufarm_check"
+_TAG = "emufarm-check"
+_TEXT = 'it\'s "so", $x = 1'
+
+
+def _settings(device: Device) -> Seen:
+    device.settings.put("global", _KEY, _TEXT)
+    stored = device.settings.get("global", _KEY)
+    device.settings.delete("global", _KEY)
+    return all_of(stored=(stored, _TEXT), deleted=(device.settings.get("global", _KEY), None))
+
+
+def _property(device: Device) -> Seen:
+    nonce = secrets.token_hex(4)
+    device.properties.set("debug.emufarm.check", nonce)
+    return equal(device.properties.get("debug.emufarm.check") == nonce, True)
+
+
+def _message(device: Device) -> Seen:
+    body = f"emufarm check {secrets.token_hex(4)}, with = and , in it"
+    device.console.send_sms("5550123", body)
+
+    def arrived() -> Seen:
+        rows = device.providers.query(
+            "content://sms/inbox", ["address", "body", "type"], where=f"body={quoted(body)}"
+        )
+        return equal([row["body"] for row in rows], [body])
+
+    return eventually(arrived, 30)
+
+
+def _garbage(device: Device) -> Seen:
+    with tempfile.TemporaryDirectory() as folder:
+        apk = Path(folder) / "garbage.apk"
+        apk.write_bytes(b"this is no package")
+        try:
+            device.packages.install(apk, timeout=60)
+        except DeviceFault as fault:
+            return Seen(fault.reason == "install_refused", str(fault))
+    return Seen(False, "it was installed")
+
+
+def _no_snapshot(device: Device) -> Seen:
+    try:
+        device.console.load_snapshot("emufarm-none")
+    except DeviceFault as fault:
+        told = fault.text.splitlines()[-1]
+        return equal(told, "KO: Snapshot load failure: snapshot doesn't exist")
+    return Seen(False, "it was loaded")
+
+
+def _still_there(device: Device) -> Seen:
+    """The phone after a refused load."""
+    readiness = device.wait_ready(30)
+    return Seen(readiness.ready, "; ".join(readiness.missing) or "ready")
+
+
+def _round_trip(device: Device) -> Seen:
+    before = device.clock.boot_id()
+    device.snapshots.save(_TAG)
+    device.settings.put("global", _KEY, "after the save")
+    try:
+        proof = device.snapshots.load(_TAG)
+        return all_of(
+            boot_id=(proof.boot_id == before, True),
+            new_transport=(proof.new_transport != proof.old_transport, True),
+            sentinels_gone=(proof.sentinels_gone, True),
+            setting=(device.settings.get("global", _KEY), None),
+            loaded=(device.console.loaded_snapshot(), _TAG),
+        )
+    finally:
+        device.console.delete_snapshot(_TAG)
+
+
+def _deleted(device: Device) -> Seen:
+    return equal(_TAG in {row.tag for row in device.console.snapshots()}, False)
+
+
+CHANGES = (
+    Expectation(
+        "settings.round-trip", "setups write them", "what was put, then None", _settings,
+        destructive=True,
+    ),
+    Expectation(
+        "properties.round-trip", "a sentinel is one", "True", _property, destructive=True
+    ),
+    Expectation(
+        "sms.arrives", "the shell may not insert messages; the console may",
+        "in the inbox within 30 s", _message, destructive=True, needs_console=True,
+    ),
+    Expectation(
+        "install.garbage", "a refused install must be loud", "install refused", _garbage,
+        destructive=True,
+    ),
+    Expectation(
+        "snapshot.missing", "a silent cold boot would follow",
+        "KO: Snapshot load failure: snapshot doesn't exist", _no_snapshot,
+        destructive=True, needs_console=True,
+    ),
+    Expectation(
+        "snapshot.resumes", "the old world goes on after a refused load", "ready", _still_there,
+        destructive=True, needs_console=True,
+    ),
+    Expectation(
+        "snapshot.round-trip", "every attempt starts with it",
+        "the saved boot_id, a new transport, no sentinel, no later setting", _round_trip,
+        destructive=True, needs_console=True,
+    ),
+    Expectation(
+        "snapshot.deleted", "disks fill up", "False", _deleted,
+        destructive=True, needs_console=True,
+    ),
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""The emulator's console, where the phone is an emulator and its token is known."""
+
+from __future__ import annotations
+
+from ..faults import DeviceFault
+from ..phone import Device
+from .expectation import Expectation, Look, Seen, equal
+
+
+def _refusal(device: Device, command: str, *, authenticated: bool = True) -> str:
+    try:
+        reply = device.console.ask(command, authenticated=authenticated)
+    except DeviceFault as fault:
+        return fault.text
+    return f"OK after {reply!r}"
+
+
+def _ping(device: Device) -> Seen:
+    return equal(device.console.ask("ping", authenticated=False), "I am alive!")
+
+
+def _locked(device: Device) -> Seen:
+    seen = _refusal(device, "avd status", authenticated=False)
+    return Seen(seen.startswith("KO:"), seen)
+
+
+def _name(device: Device) -> Seen:
+    name = device.console.avd_name()
+    return Seen(bool(name) and "\n" not in name, repr(name))
+
+
+def _status(device: Device) -> Seen:
+    return equal(device.console.avd_status(), "virtual device is running")
+
+
+def _snapshots(device: Device) -> Seen:
+    rows = device.console.snapshots()
+    return Seen(True, ", ".join(f"{row.tag} ({row.size})" for row in rows) or "none")
+
+
+def _loaded(device: Device) -> Seen:
+    return Seen(True, repr(device.console.loaded_snapshot()))
+
+
+def _bad_words(device: Device) -> Seen:
+    commands = {
+        "emufarm-none": "KO: unknown command, try 'help'",
+        "avd": "KO: missing sub-command",
+        "avd emufarm-none": "KO:  bad sub-command",
+    }
+    return equal({command: _refusal(device, command) for command in commands}, commands)
+
+
+def _expect(name: str, why: str, expected: str, look: Look) -> Expectation:
+    return Expectation(name, why, expected, look, needs_console=True)
+
+
+CONSOLE = (
+    _expect("console.ping", "it answers before any token", "'I am alive!'", _ping),
+    _expect(
+        "console.locked", "without its token nobody loads a snapshot",
+        "KO", _locked,
+    ),
+    _expect("console.name", "the AVD's name is recorded", "one line", _name),
+    _expect("console.status", "a stopped phone answers too", "virtual device is running", _status),
+    _expect("console.snapshots", "a reset needs its snapshot", "a list, or none", _snapshots),
+    _expect("console.loaded", "a load is checked by it", "a tag, or None", _loaded),
+    _expect("console.refusals", "`adb emu` exits 0 on them", "KO, in these words", _bad_words),
+)  # fmt: skip

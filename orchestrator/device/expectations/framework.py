@@ -1,0 +1,199 @@
+"""Android's own services: properties, settings, providers, packages, time."""
+
+from __future__ import annotations
+
+import re
+
+from ..faults import DeviceFault
+from ..phone import Device
+from .expectation import Expectation, Seen, all_of, equal, eventually
+
+_NONE = "emufarm.none"
+
+
+def _ready(device: Device) -> Seen:
+    lacking = device.missing()
+    return Seen(not lacking, "; ".join(lacking) or "nothing is missing")
+
+
+def _identity(device: Device) -> Seen:
+    shape = r"[^/]+/[^/]+/[^/:]+:[^/]+/[^/]+/[^/:]+:\w+/[\w,-]+"
+    fingerprint = device.properties.get("ro.build.fingerprint")
+    level = device.properties.get("ro.build.version.sdk")
+    holds = re.fullmatch(shape, fingerprint) is not None and level.isdecimal()
+    return Seen(holds, f"{fingerprint}, API {level}")
+
+
+def _unset_property(device: Device) -> Seen:
+    return equal(device.wire.shell(f"getprop {_NONE}").text, "\n")
+
+
+def _boot(device: Device) -> Seen:
+    first, second = device.clock.boot_id(), device.clock.boot_id()
+    earlier, later = device.clock.uptime(), device.clock.uptime()
+    return Seen(first == second and later >= earlier > 0, f"{first}, up {earlier:.2f} s")
+
+
+def _clock(device: Device) -> Seen:
+    first = device.clock.now()
+    seen = eventually(lambda: Seen(device.clock.now() > first, "it moves"), 5)
+    return seen if seen.holds else Seen(False, f"it stands at {first}")
+
+
+def _setting(device: Device) -> Seen:
+    return all_of(
+        known=(device.settings.get("global", "device_provisioned"), "1"),
+        missing=(device.wire.shell(f"settings get global {_NONE}").text, "null\n"),
+    )
+
+
+def _rows(device: Device) -> Seen:
+    where = "name='device_provisioned'"
+    rows = device.providers.query("content://settings/global", ["name", "value"], where=where)
+    return equal([dict(row) for row in rows], [{"name": "device_provisioned", "value": "1"}])
+
+
+def _no_rows(device: Device) -> Seen:
+    line = (
+        "content query --uri content://settings/global --projection name:value"
+        f" --where \"name='{_NONE}'\""
+    )
+    return equal(device.wire.shell(line).text, "No result found.\n")
+
+
+def _provider_error(device: Device) -> Seen:
+    try:
+        device.providers.query(f"content://{_NONE}", ["a"])
+    except DeviceFault as fault:
+        said = f"Error while accessing provider:{_NONE}" in fault.text
+        return Seen(fault.reason == "provider_error" and said, str(fault))
+    return Seen(False, "it answered")
+
+
+def _messages(device: Device) -> Seen:
+    rows = device.providers.query("content://sms", ["_id", "address", "date", "type", "body"])
+    return Seen(True, f"{len(rows)} rows")
+
+
+def _packages(device: Device) -> Seen:
+    names = device.packages.names()
+    wanted = {"android", "com.android.settings"}
+    return all_of(
+        names=(wanted <= names, True),
+        path=(bool(device.packages.paths("android")), True),
+        missing=(device.packages.paths(_NONE), ()),
+    )
+
+
+def _version(device: Device) -> Seen:
+    version = device.packages.version("com.android.settings")
+    return Seen(version.code > 0 and bool(version.name), f"{version.name} ({version.code})")
+
+
+def _unknown_package(device: Device) -> Seen:
+    result = device.wire.shell(f"dumpsys package {_NONE}")
+    return all_of(
+        words=(f"Unable to find package: {_NONE}" in result.text, True),
+        exit=(result.exit_code, 0),
+    )
+
+
+def _missing_service(device: Device) -> Seen:
+    dumpsys = device.wire.shell(f"dumpsys {_NONE}")
+    cmd = device.wire.shell(f"cmd {_NONE}")
+    return all_of(
+        dumpsys=((dumpsys.text + dumpsys.error_text).strip(), f"Can't find service: {_NONE}"),
+        dumpsys_exit=(dumpsys.exit_code, 0),
+        cmd=((cmd.text + cmd.error_text).strip(), f"cmd: Can't find service: {_NONE}"),
+        cmd_exit=(cmd.exit_code, 20),
+    )
+
+
+def _service_check(device: Device) -> Seen:
+    return all_of(
+        input=(device.wire.shell("service check input").text, "Service input: found\n"),
+        none=(device.wire.shell(f"service check {_NONE}").text, f"Service {_NONE}: not found\n"),
+    )
+
+
+def _root(device: Device) -> Seen:
+    user = device.shell.answer("id", "-u").strip()
+    return all_of(
+        root=(device.shell.answer("id", "-u", root=True).strip(), "0"),
+        plain=(user in ("2000", "0"), True),
+    )
+
+
+def _sqlite(device: Device) -> Seen:
+    script = "create table t (a, b); insert into t values (1, 'x|y'); select a, b from t;"
+    return equal(device.shell.answer("sqlite3", ":memory:", script, root=True), "1|x|y\n")
+
+
+def _logcat(device: Device) -> Seen:
+    result = device.wire.shell("logcat -d -t 20")
+    lines = [line for line in result.text.splitlines() if not line.startswith("-----")]
+    stamped = [line for line in lines if re.match(r"\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ", line)]
+    holds = result.ok and bool(stamped) and len(stamped) >= len(lines) / 2
+    return Seen(holds, f"{len(stamped)} of {len(lines)} lines begin with a time")
+
+
+def _processes(device: Device) -> Seen:
+    server = device.wire.shell("pidof system_server")
+    none = device.wire.shell("pidof emufarm-none")
+    return Seen(
+        server.text.strip().isdecimal() and none.exit_code == 1,
+        f"system_server is {server.text.strip()}, none gives exit {none.exit_code}",
+    )
+
+
+FRAMEWORK = (
+    Expectation("boot.ready", "sys.boot_completed alone comes early", "nothing is missing", _ready),
+    Expectation(
+        "boot.identity", "it is boot_id that tells one boot from another",
+        "the same boot_id twice, and an uptime that does not fall", _boot,
+    ),
+    Expectation(
+        "identity.fingerprint", "results are recorded under it",
+        "brand/product/device:release/id/number:type/keys, and a number for the API", _identity,
+    ),
+    Expectation(
+        "properties.unset", "an unset property is empty, not an error", r"'\n'", _unset_property
+    ),
+    Expectation("clock.runs", "a guest's clock was seen frozen", "it moves", _clock),
+    Expectation(
+        "settings.missing", "a missing key prints `null`", r"known='1', missing='null\n'", _setting
+    ),
+    Expectation(
+        "content.rows", "oracles read them", "one row: device_provisioned is 1", _rows
+    ),
+    Expectation("content.empty", "no rows has its own words", r"'No result found.\n'", _no_rows),
+    Expectation(
+        "content.error", "a provider's error must not look like no rows",
+        "`Error while accessing provider:` on stderr, a provider_error for us", _provider_error,
+    ),
+    Expectation("content.messages", "the SMS store is readable", "rows, or none", _messages),
+    Expectation(
+        "packages.list", "apps are found by name", "android and settings, a path, no path for none",
+        _packages,
+    ),
+    Expectation("packages.version", "app versions are recorded", "a name and a code", _version),
+    Expectation(
+        "packages.unknown", "dumpsys exits 0 for it", "`Unable to find package:`, exit 0",
+        _unknown_package,
+    ),
+    Expectation(
+        "services.missing", "after a crash of system_server everything is missing so",
+        "`Can't find service:`, exit 0 by dumpsys and 20 by cmd", _missing_service,
+    ),
+    Expectation(
+        "services.check", "readiness asks for the input service", "found, and not found",
+        _service_check,
+    ),
+    Expectation("root.su", "adb root would restart adbd", "su 0 is uid 0", _root),
+    Expectation("sqlite.runs", "databases are asked on the phone too", r"'1|x|y\n'", _sqlite),
+    Expectation("logcat.dump", "it is evidence", "lines with times, then an end", _logcat),
+    Expectation(
+        "processes.pidof", "a restart of system_server is told by its pid", "a number; 1 for none",
+        _processes,
+    ),
+)  # fmt: skip

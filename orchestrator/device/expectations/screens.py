@@ -1,0 +1,72 @@
+"""The screen: its size, its picture, its elements."""
+
+from __future__ import annotations
+
+from ..phone import Device
+from .expectation import Expectation, Seen, all_of, equal, eventually
+
+
+def _display(device: Device) -> Seen:
+    found = device.display()
+    holds = found.width >= 320 and found.height >= 320 and 100 <= found.density <= 800
+    return Seen(holds, f"{found.width}x{found.height} at {found.density}")
+
+
+def _picture(device: Device) -> Seen:
+    found, shot = device.display(), device.screen.capture()
+    return equal((shot.width, shot.height), (found.width, found.height))
+
+
+def _not_uniform(device: Device) -> Seen:
+    def look() -> Seen:
+        uniform = device.screen.capture().uniform()
+        return Seen(not uniform, "one colour" if uniform else "a picture")
+
+    return eventually(look, 10)
+
+
+def _raw_picture(device: Device) -> Seen:
+    data = device.wire.exec_out("screencap -p")
+    at = data.find(b"\x89PNG\r\n\x1a\n")  # a phone with two displays warns first
+    return all_of(begins=(0 <= at < 2000, True), ends=(data.endswith(b"IEND\xaeB\x60\x82"), True))
+
+
+def _dump(device: Device) -> Seen:
+    reading = device.screen.tree()
+    if reading.elements is None:
+        return Seen(False, reading.warning or "no tree")
+    shown, size = [e for e in reading.elements if not e.bounds.empty], device.display()
+    outside = [
+        element
+        for element in shown
+        if element.bounds.left < 0
+        or element.bounds.top < 0
+        or element.bounds.right > size.width
+        or element.bounds.bottom > size.height
+    ]
+    named = [e for e in shown if e.text or e.description]
+    text = f"{len(shown)} elements, {len(named)} named, {len(outside)} outside"
+    return Seen(bool(named) and not outside, text)
+
+
+def _dump_words(device: Device) -> Seen:
+    result = device.wire.shell("uiautomator dump /dev/tty", timeout=30)
+    end = result.text.rpartition("</hierarchy>")[2]
+    return equal(end, "UI hierchary dumped to: /dev/tty\n")
+
+
+SCREENS = (
+    Expectation("screen.size", "taps are in its pixels", "a phone's size and density", _display),
+    Expectation("screen.picture", "agents see it", "a whole PNG of the screen's size", _picture),
+    Expectation("screen.drawn", "a dead display is one colour", "a picture", _not_uniform),
+    Expectation(
+        "screen.exec-out", "people take pictures so", "PNG's first and last bytes", _raw_picture
+    ),
+    Expectation(
+        "screen.elements", "agents read it", "named elements, all on the screen", _dump
+    ),
+    Expectation(
+        "screen.dump-words", "the document ends where these begin",
+        r"'UI hierchary dumped to: /dev/tty\n'", _dump_words,
+    ),
+)  # fmt: skip

@@ -1,0 +1,164 @@
+"""adb's transport: what every other expectation stands on."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ..faults import DeviceFault
+from ..phone import Device
+from ..wire import Wire
+from .expectation import Expectation, Seen, all_of, equal
+
+_SCRATCH = "/data/local/tmp/emufarm-check.bin"
+_AWKWARD = 'it\'s a "test" $HOME `id` \\ * ; & | <a> %s\t#\nüñ 🙂'
+
+
+def _state(device: Device) -> Seen:
+    return equal(device.wire.state(), "device")
+
+
+def _features(device: Device) -> Seen:
+    features = device.wire.features()
+    return Seen({"shell_v2", "cmd"} <= features, ",".join(sorted(features)))
+
+
+def _unknown_serial(device: Device) -> Seen:
+    try:
+        Wire("emulator-1", device.wire.server_port).shell("true", timeout=5)
+    except DeviceFault as fault:
+        return equal(
+            (fault.reason, fault.text), ("device_not_found", "device 'emulator-1' not found")
+        )
+    return Seen(False, "it answered")
+
+
+def _exit_codes(device: Device) -> Seen:
+    lines = {"true": 0, "false": 1, "exit 42": 42, "emufarm-no-such-command": 127}
+    return equal({line: device.wire.shell(line).exit_code for line in lines}, lines)
+
+
+def _unknown_command(device: Device) -> Seen:
+    result = device.wire.shell("emufarm-no-such-command")
+    wanted = "/system/bin/sh: emufarm-no-such-command: inaccessible or not found\n"
+    return all_of(
+        stdout=(result.text, ""), stderr=(result.error_text, wanted), exit=(result.exit_code, 127)
+    )
+
+
+def _stderr_apart(device: Device) -> Seen:
+    result = device.wire.shell("echo out; echo err >&2; exit 3")
+    return equal((result.text, result.error_text, result.exit_code), ("out\n", "err\n", 3))
+
+
+def _stdin(device: Device) -> Seen:
+    data = secrets.token_bytes(300_000)
+    return equal(device.wire.shell("cat", stdin=data).stdout == data, True)
+
+
+def _quoting(device: Device) -> Seen:
+    return equal(device.shell.run("printf", "%s", _AWKWARD).text, _AWKWARD)
+
+
+def _one_liners(device: Device) -> Seen:
+    lines = {
+        "echo a b | wc -w": "2",
+        "false || echo or; true && echo and": "or\nand",
+        "x=5; echo $((x + 1)) ${x}": "6 5",
+        "cd /data/local/tmp && pwd": "/data/local/tmp",
+        "echo one > /data/local/tmp/.emufarm-x; cat /data/local/tmp/.emufarm-x;"
+        " rm /data/local/tmp/.emufarm-x": "one",
+        "for i in 1 2; do echo $i; done": "1\n2",
+    }
+    return equal({line: device.wire.shell(line).text.strip() for line in lines}, lines)
+
+
+def _parallel(device: Device) -> Seen:
+    with ThreadPoolExecutor(20) as threads:
+        answers = threads.map(lambda n: device.wire.shell(f"echo {n}; exit {n}"), range(40))
+        wrong = [n for n, a in enumerate(answers) if (a.text, a.exit_code) != (f"{n}\n", n)]
+    return Seen(not wrong, f"{len(wrong)} of 40 answers wrong")
+
+
+def _binary(device: Device) -> Seen:
+    data = secrets.token_bytes(1_048_577)
+    try:
+        device.files.push(data, _SCRATCH)
+        shell = device.wire.shell(f"cat {_SCRATCH}").stdout
+        return all_of(
+            by_shell=(shell == data, True),
+            by_exec=(device.wire.exec_out(f"cat {_SCRATCH}") == data, True),
+        )
+    finally:
+        device.files.remove(_SCRATCH)
+
+
+def _files(device: Device) -> Seen:
+    data = secrets.token_bytes(8 * 1024 * 1024 + 3)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "copy"
+        try:
+            device.files.push(data, _SCRATCH)
+            device.files.pull(_SCRATCH, copy)
+            return equal(copy.read_bytes() == data, True)
+        finally:
+            device.files.remove(_SCRATCH)
+
+
+def _missing_file(device: Device) -> Seen:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            device.files.pull("/data/local/tmp/emufarm-none", Path(folder) / "copy", timeout=10)
+        except DeviceFault as fault:
+            refused = fault.reason == "sync_refused" and "No such file" in fault.text
+            return Seen(refused, f"{fault.reason}: {fault.text}")
+    return Seen(False, "it was pulled")
+
+
+def _digest(device: Device) -> Seen:
+    try:
+        device.files.push(b"emufarm", _SCRATCH)
+        return equal(device.files.sha256(_SCRATCH)[:16], "d71667838fe221f5")
+    finally:
+        device.files.remove(_SCRATCH)
+
+
+TRANSPORT = (
+    Expectation("transport.state", "offline phones are listed too", "'device'", _state),
+    Expectation(
+        "transport.features", "exit codes need shell v2", "shell_v2 and cmd among them", _features
+    ),
+    Expectation(
+        "transport.unknown-serial", "a lost phone is told by these words",
+        "device 'emulator-1' not found", _unknown_serial,
+    ),
+    Expectation("shell.exit-codes", "every verdict rests on them", "0, 1, 42 and 127", _exit_codes),
+    Expectation(
+        "shell.unknown-command", "a missing program must not look like an empty answer",
+        "`inaccessible or not found` on stderr, 127", _unknown_command,
+    ),
+    Expectation(
+        "shell.stderr-apart", "errors beside exit 0 are only on stderr",
+        "stdout 'out', stderr 'err', exit 3", _stderr_apart,
+    ),
+    Expectation("shell.stdin", "scripts and texts go in this way", "cat gives it back", _stdin),
+    Expectation("shell.quoting", "values are anybody's text", repr(_AWKWARD), _quoting),
+    Expectation("shell.one-liners", "setups are written in it", "as in any shell", _one_liners),
+    Expectation(
+        "shell.parallel", "oracles look while the agent acts", "0 of 40 answers wrong", _parallel
+    ),
+    Expectation(
+        "shell.binary", "pictures and databases come this way",
+        "a random file of 1 MiB + 1 by shell and by exec, equal", _binary,
+    ),
+    Expectation("sync.round-trip", "evidence is pulled", "8 MiB pushed and pulled, equal", _files),
+    Expectation(
+        "sync.missing-file", "absence is an answer, not an empty file",
+        "refused with `No such file or directory`", _missing_file,
+    ),
+    Expectation(
+        "files.digest", "hashes are compared across machines", "'d71667838fe221f5'", _digest
+    ),
+)  # fmt: skip

@@ -1,0 +1,105 @@
+"""What went wrong between us and the phone, in whose words, and may a query be asked again?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..errors import EmufarmError
+
+# Gone again by itself, as far as adb's words can tell; anything else needs someone to act.
+TRANSIENT = frozenset(
+    {
+        "device_offline",
+        "device_connecting",
+        "transport_closed",
+        "shell_truncated",
+        "adb_server",
+        "device_not_found",
+    }
+)
+REASONS = TRANSIENT | {
+    "adb_refused",  # adb said no in words that no rule below knows
+    "ambiguous_device",
+    "bad_answer",  # whole, but not of the shape that the query has
+    "bad_screenshot",
+    "command_failed",
+    "console_closed",
+    "console_refused",
+    "console_unreachable",
+    "device_unauthorized",
+    "install_refused",
+    "local_file",
+    "no_ui_tree",
+    "not_ready",
+    "output_too_large",
+    "package_missing",
+    "provider_error",
+    "service_missing",
+    "snapshot_failed",
+    "supervisor",
+    "sync_refused",
+    "timeout",
+}
+
+
+class DeviceFault(EmufarmError):
+    """One failed call: a reason from the closed list, and the text it was read from."""
+
+    def __init__(self, reason: str, text: str, *, during: str = "") -> None:
+        assert reason in REASONS, reason
+        self.reason = reason
+        self.text = text
+        self.during = during
+        where = f" during {_short(during)}" if during else ""
+        super().__init__(f"{reason.replace('_', ' ')}{where}: {_short(text) or '(no text)'}")
+
+    @property
+    def transient(self) -> bool:
+        return self.reason in TRANSIENT
+
+
+def _short(text: str, limit: int = 300) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[:limit]}..."
+
+
+@dataclass(frozen=True)
+class Rule:
+    pattern: re.Pattern[str]
+    reason: str
+
+
+def _rules(*pairs: tuple[str, str]) -> tuple[Rule, ...]:
+    return tuple(Rule(re.compile(pattern), reason) for pattern, reason in pairs)
+
+
+# adb's own words, searched in this order.
+ADB_RULES = _rules(
+    (r"device offline", "device_offline"),
+    (r"device still (connecting|authorizing)", "device_connecting"),
+    (r"device unauthorized", "device_unauthorized"),
+    (r"device '.*' not found|no devices/emulators found|device not found", "device_not_found"),
+    (r"unknown transport id|no such device", "device_not_found"),
+    (r"more than one (device|emulator)", "ambiguous_device"),
+    (r"cannot connect to daemon|Connection refused", "adb_server"),
+    (r"^closed$|protocol fault|[Cc]onnection reset|[Bb]roken pipe|EOF", "transport_closed"),
+)
+
+# The framework's words, which programs print and then often exit 0.
+SERVICE_MISSING = re.compile(r"Can't find service: (\S+)|No service published for: (\S+)")
+PROVIDER_ERROR = re.compile(r"Error while accessing provider:\s*(\S+)")
+PACKAGE_MISSING = re.compile(r"Unable to find package: (\S+)")
+
+
+def classify(text: str) -> str:
+    """The reason in an adb error's text; its `adb: ` and `error: ` prefixes do not matter."""
+    bare = re.sub(r"^(?:(?:adb|error|adb\.exe): *)+", "", text.strip())
+    for rule in ADB_RULES:
+        if rule.pattern.search(bare):
+            return rule.reason
+    return "adb_refused"
+
+
+def adb_fault(text: str, during: str = "") -> DeviceFault:
+    return DeviceFault(classify(text), text, during=during)

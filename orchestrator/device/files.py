@@ -1,0 +1,93 @@
+"""What is in the phone's files?"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from .adb import Adb
+from .faults import DeviceFault
+from .shell import Shell
+
+# A database in write-ahead mode is these together; the main file alone may be days old.
+DATABASE_PARTS = ("", "-wal", "-shm")
+_DATABASE_TRIES = 3
+
+
+class Files:
+    """By sync where the shell user may, by `su 0` where only root may."""
+
+    def __init__(self, shell: Shell, adb: Adb) -> None:
+        self._shell = shell
+        self._adb = adb
+
+    def exists(self, path: str, *, root: bool = False) -> bool:
+        """`test` answers 0 or 1; anything else is a fault, not an absence."""
+        result = self._shell.query("test", "-e", path, root=root)
+        if result.exit_code not in (0, 1) or result.stderr:
+            text = f"exit code {result.exit_code}: {result.error_text.strip()}"
+            raise DeviceFault("command_failed", text, during=result.command)
+        return result.ok
+
+    def read(self, path: str, *, root: bool = False, timeout: float = 60.0) -> bytes:
+        """The whole file, with its exit code."""
+        result = self._shell.query("cat", path, root=root, timeout=timeout)
+        if not result.ok:
+            raise DeviceFault("command_failed", result.error_text.strip(), during=f"cat {path}")
+        return result.stdout
+
+    def sha256(self, path: str, *, root: bool = False) -> str:
+        text = self._shell.answer("sha256sum", path, root=root, timeout=120)
+        if not re.match(r"[0-9a-f]{64}\b", text):
+            raise DeviceFault("bad_answer", f"not a digest: {text[:200]!r}", during="sha256sum")
+        return text[:64]
+
+    def push(self, source: Path | bytes, target: str, *, timeout: float = 120.0) -> int:
+        return self._adb.push(source, target, timeout=timeout)
+
+    def pull(self, source: str, target: Path, *, timeout: float = 120.0) -> int:
+        return self._adb.pull(source, target, timeout=timeout)
+
+    def remove(self, path: str, *, root: bool = False) -> None:
+        self._shell.do("rm", "-rf", path, root=root)
+
+    def pull_database(self, path: str, folder: Path, *, timeout: float = 120.0) -> Path:
+        """A database with its -wal and -shm by root; the copy's path, for sqlite3 to open.
+
+        The phone goes on writing meanwhile, so the copies must still be what is there once all
+        are read; a database that never rests is a fault.
+        """
+        target = folder / path.rpartition("/")[2]
+        for _ in range(_DATABASE_TRIES):
+            before = self._parts(path)
+            if "" not in before:
+                raise DeviceFault(
+                    "command_failed", f"{path} does not exist", during="database pull"
+                )
+            copies = {part: self.read(path + part, root=True, timeout=timeout) for part in before}
+            seen = {part: hashlib.sha256(data).hexdigest() for part, data in copies.items()}
+            # Readers write into -shm, which sqlite rebuilds from -wal where it does not fit.
+            after = {part: digest for part, digest in self._parts(path).items() if part != "-shm"}
+            if after == {part: digest for part, digest in seen.items() if part != "-shm"}:
+                break
+        else:
+            text = f"{path} changed during each of {_DATABASE_TRIES} copies"
+            raise DeviceFault("bad_answer", text, during="database pull")
+        try:
+            for part in DATABASE_PARTS:
+                copy = target.with_name(target.name + part)
+                copy.unlink(missing_ok=True)
+                if part in copies:
+                    copy.write_bytes(copies[part])
+        except OSError as error:
+            raise DeviceFault("local_file", str(error), during="database pull") from error
+        return target
+
+    def _parts(self, path: str) -> dict[str, str]:
+        """Digest by suffix, of the parts that exist."""
+        result = self._shell.query(
+            "sha256sum", *(path + part for part in DATABASE_PARTS), root=True, timeout=120
+        )
+        lines = re.findall(r"^([0-9a-f]{64})  (.*)$", result.text, re.MULTILINE)
+        return {name.removeprefix(path): digest for digest, name in lines}

@@ -1,0 +1,52 @@
+"""Which phone is this, exactly? What a run must record to be repeatable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .adb import adb_version
+from .console import Console
+from .display import Display, display
+from .faults import DeviceFault
+from .settings import Properties, Settings
+from .shell import Shell
+
+
+@dataclass(frozen=True)
+class Identity:
+    serial: str
+    fingerprint: str
+    api_level: int
+    abi: str
+    adb_version: str
+    adb_server_version: int
+    avd_name: str | None  # None where there is no console to ask
+    emulator_version: str | None  # the supervisor knows it; None without one
+    display: Display
+    input_method: str | None
+    time_zone: str
+    locale: str
+
+
+def identify(shell: Shell, console: Console | None, emulator_version: str | None) -> Identity:
+    properties, settings = Properties(shell), Settings(shell)
+    level = properties.get("ro.build.version.sdk")
+    if not level.isdecimal():
+        raise DeviceFault("bad_answer", f"not an API level: {level!r}", during="identity")
+    fingerprint = properties.get("ro.build.fingerprint")
+    if fingerprint.count("/") < 3:
+        raise DeviceFault("bad_answer", f"not a fingerprint: {fingerprint!r}", during="identity")
+    return Identity(
+        serial=shell.wire.serial,
+        fingerprint=fingerprint,
+        api_level=int(level),
+        abi=properties.get("ro.product.cpu.abi"),
+        adb_version=adb_version(),
+        adb_server_version=shell.wire.server_version(),
+        avd_name=console.avd_name() if console is not None else None,
+        emulator_version=emulator_version,
+        display=display(shell),
+        input_method=settings.get("secure", "default_input_method"),
+        time_zone=properties.get("persist.sys.timezone"),
+        locale=properties.get("persist.sys.locale") or properties.get("ro.product.locale"),
+    )

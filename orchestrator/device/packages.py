@@ -1,0 +1,126 @@
+"""Which apps are installed, and how are they started, stopped and changed?"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from .adb import Adb
+from .faults import DeviceFault
+from .shell import Shell, require_package
+
+
+@dataclass(frozen=True)
+class Version:
+    name: str
+    code: int
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What `am start -W` said."""
+
+    status: str
+    activity: str | None
+    total_ms: int | None
+
+
+def parse_version(text: str, package: str) -> Version:
+    require_package(text, package)
+    name = re.search(r"^\s*versionName=(.*?)\s*$", text, re.MULTILINE)
+    code = re.search(r"^\s*versionCode=(\d+)", text, re.MULTILINE)
+    if name is None or code is None:
+        raise DeviceFault("bad_answer", f"no version of {package} in {text[:500]!r}")
+    return Version(name[1], int(code[1]))
+
+
+def parse_launch(text: str) -> Launch:
+    """An error is a line `Error: ...` beside an exit code of 0."""
+    error = re.search(r"^(?:Error|java\.lang\.\w+Exception): ?(.*)$", text, re.MULTILINE)
+    status = re.search(r"^Status: (\S+)", text, re.MULTILINE)
+    if error is not None or status is None:
+        raise DeviceFault("command_failed", text.strip() or "no answer", during="am start")
+    activity = re.search(r"^Activity: (\S+)", text, re.MULTILINE)
+    total = re.search(r"^TotalTime: (\d+)", text, re.MULTILINE)
+    return Launch(status[1], activity[1] if activity else None, int(total[1]) if total else None)
+
+
+class Packages:
+    def __init__(self, shell: Shell, adb: Adb) -> None:
+        self._shell = shell
+        self._adb = adb
+
+    def names(self) -> frozenset[str]:
+        lines = self._shell.answer("pm", "list", "packages").splitlines()
+        names = frozenset(line[8:].strip() for line in lines if line.startswith("package:"))
+        if not names:
+            raise DeviceFault(
+                "bad_answer", "a phone without any package", during="pm list packages"
+            )
+        return names
+
+    def paths(self, package: str) -> tuple[str, ...]:
+        """Where its APKs lie; empty where it is not installed."""
+        result = self._shell.query("pm", "path", package)
+        lines = result.text.splitlines()
+        return tuple(line[8:].strip() for line in lines if line.startswith("package:"))
+
+    def version(self, package: str) -> Version:
+        return parse_version(self._shell.answer("dumpsys", "package", package), package)
+
+    def start(self, component: str, *extra: str, timeout: float = 30.0) -> Launch:
+        """Start an activity (`package/.Activity`) and wait until it is drawn."""
+        words = ("am", "start", "-W", "-n", component, *extra)
+        result = self._shell.do(*words, timeout=timeout)
+        return parse_launch(f"{result.text}\n{result.error_text}")
+
+    def open(self, package: str, *, timeout: float = 30.0) -> Launch:
+        """Start an app by what its launcher icon would start."""
+        return self.start(self.launcher(package), timeout=timeout)
+
+    def launcher(self, package: str) -> str:
+        words = ("cmd", "package", "resolve-activity", "--brief")
+        category = ("-a", "android.intent.action.MAIN", "-c", "android.intent.category.LAUNCHER")
+        lines = self._shell.answer(*words, *category, package).split()
+        if not lines or "/" not in lines[-1]:
+            text = " ".join(lines) or "no answer"
+            raise DeviceFault("package_missing", text, during=f"launcher of {package}")
+        return lines[-1]
+
+    def view(self, uri: str, *, timeout: float = 30.0) -> Launch:
+        """Open an address with whatever app handles it."""
+        words = ("am", "start", "-W", "-a", "android.intent.action.VIEW", "-d", uri)
+        result = self._shell.do(*words, timeout=timeout)
+        return parse_launch(f"{result.text}\n{result.error_text}")
+
+    def stop(self, package: str) -> None:
+        self._shell.do("am", "force-stop", package)
+
+    def clear(self, package: str) -> None:
+        text = self._shell.do("pm", "clear", package).text.strip()
+        if text != "Success":
+            raise DeviceFault("command_failed", text or "no answer", during=f"pm clear {package}")
+
+    def grant(self, package: str, permission: str) -> None:
+        self._shell.do("pm", "grant", package, permission)
+
+    def install(self, apk: Path, *, timeout: float = 180.0) -> None:
+        """Push, then `pm install -r -t -g`; the program's own refusal is the fault's text."""
+        target = f"/data/local/tmp/emufarm-{secrets.token_hex(4)}.apk"
+        try:
+            self._adb.push(apk, target, timeout=timeout)
+            words = ("pm", "install", "-r", "-t", "-g", target)
+            result = self._shell.run(*words, timeout=timeout)
+        finally:
+            self._shell.run("rm", "-f", target)
+        if "Success" not in result.text.split():
+            text = f"{result.text}\n{result.error_text}".strip() or f"exit {result.exit_code}"
+            raise DeviceFault("install_refused", text, during=f"pm install {apk.name}")
+
+    def uninstall(self, package: str) -> None:
+        result = self._shell.run("pm", "uninstall", package)
+        if "Success" not in result.text.split():
+            text = f"{result.text}\n{result.error_text}".strip()
+            raise DeviceFault("command_failed", text, during=f"pm uninstall {package}")

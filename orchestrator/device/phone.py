@@ -1,0 +1,115 @@
+"""One device and all that can be asked of it: where the room's parts are put together."""
+
+from __future__ import annotations
+
+from .adb import Adb
+from .clock import Clock
+from .console import Console
+from .display import Display, display
+from .faults import DeviceFault
+from .files import Files
+from .foreground import Foreground, foreground
+from .identity import Identity, identify
+from .notifications import Notification, notifications
+from .packages import Packages
+from .providers import Providers
+from .readiness import Readiness, missing, wait_ready
+from .retry import RECONNECT
+from .screen import Screen
+from .settings import Properties, Settings
+from .shell import Shell
+from .snapshot import Snapshots
+from .supervisor import SupervisorClient
+from .touch import Touch
+from .wire import Listener, Wire
+
+
+class Device:
+    """A phone by its serial on the adb server of a port; a console and a supervisor where it has
+    them. Making one touches nothing."""
+
+    def __init__(
+        self,
+        serial: str,
+        adb_port: int,
+        *,
+        console: Console | None = None,
+        supervisor: SupervisorClient | None = None,
+        listener: Listener | None = None,
+    ) -> None:
+        self.serial = serial
+        self.wire = Wire(serial, adb_port)
+        self.shell = Shell(self.wire)
+        self.adb = Adb(serial, adb_port)
+        self.supervisor = supervisor
+        self.properties = Properties(self.shell)
+        self.settings = Settings(self.shell)
+        self.providers = Providers(self.shell)
+        self.packages = Packages(self.shell, self.adb)
+        self.files = Files(self.shell, self.adb)
+        self.screen = Screen(self.shell)
+        self.touch = Touch(self.shell)
+        self.clock = Clock(self.shell)
+        self._console = console
+        self.listen(listener)
+
+    def listen(self, listener: Listener | None) -> None:
+        """Be told of every exchange with the phone from now on; None ends it."""
+        self.wire.listener = listener
+        if self._console is not None:
+            self._console.listener = listener
+
+    @property
+    def has_console(self) -> bool:
+        return self._console is not None
+
+    @property
+    def console(self) -> Console:
+        if self._console is None:
+            raise DeviceFault("console_unreachable", f"{self.serial} was given no console")
+        return self._console
+
+    @property
+    def snapshots(self) -> Snapshots:
+        return Snapshots(self.shell, self.console)
+
+    def foreground(self) -> Foreground:
+        return foreground(self.shell)
+
+    def notifications(self) -> tuple[Notification, ...]:
+        return notifications(self.shell)
+
+    def display(self) -> Display:
+        return display(self.shell)
+
+    def missing(self) -> tuple[str, ...]:
+        """What keeps it from being ready now."""
+        return missing(self.shell)
+
+    def wait_ready(self, seconds: float) -> Readiness:
+        return wait_ready(self.shell, seconds)
+
+    def identity(self) -> Identity:
+        version = self.supervisor.facts().emulator_version if self.supervisor else None
+        return identify(self.shell, self._console, version)
+
+    def reconnect(self) -> None:
+        """Rung 1 of the recovery ladder: drop the connection, announce the emulator again."""
+
+        def attempt() -> None:
+            try:
+                self.wire.reconnect()
+            except DeviceFault as fault:
+                if fault.reason != "device_not_found":
+                    raise
+            if self._console is not None:
+                self.wire.announce(self._console.port + 1)
+            self.wire.shell("true", timeout=5)
+
+        RECONNECT(attempt)
+
+
+def console_port(serial: str) -> int | None:
+    """The port in `emulator-5554`; other serials have no console that we could reach."""
+    name, _, number = serial.partition("-")
+    return int(number) if name == "emulator" and number.isdecimal() else None

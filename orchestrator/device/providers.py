@@ -1,0 +1,124 @@
+"""What do content providers hold? Rows over the `content` program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .faults import DeviceFault
+from .shell import Shell
+
+EMPTY = "No result found."
+_ROW = re.compile(r"^Row: (\d+) ", re.MULTILINE)
+_TYPES: dict[type, str] = {str: "s", bool: "b", int: "i", float: "d"}
+
+Value = str | bool | int | float | None
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A binary value, which the program does not show."""
+
+
+BLOB = Blob()
+Row = Mapping[str, str | Blob | None]
+
+
+def parse_rows(text: str, projection: Sequence[str]) -> tuple[Row, ...]:
+    """Rows of `content query --projection`.
+
+    Values are printed as they are, commas, newlines and `=` included: a value ends where the next
+    key of the projection begins, and a row where the next number in order does. A text that
+    equals `NULL` or `BLOB` cannot be told from the real thing.
+    """
+    if text.strip() == EMPTY:
+        return ()
+    starts: list[re.Match[str]] = []
+    for match in _ROW.finditer(text):
+        begins = text.startswith(f"{projection[0]}=", match.end())
+        if int(match[1]) == len(starts) and begins:
+            starts.append(match)
+    if not starts or starts[0].start() != 0:
+        raise DeviceFault("bad_answer", f"not rows of {', '.join(projection)}: {text[:500]!r}")
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    return tuple(
+        _parse_row(text[match.end() : end].removesuffix("\n"), projection)
+        for match, end in zip(starts, ends, strict=True)
+    )
+
+
+def _parse_row(text: str, projection: Sequence[str]) -> Row:
+    row: dict[str, str | Blob | None] = {}
+    rest = text
+    for key, following in zip(projection, [*projection[1:], None], strict=True):
+        if not rest.startswith(f"{key}="):
+            raise DeviceFault("bad_answer", f"no {key} where it belongs in {text[:500]!r}")
+        rest = rest[len(key) + 1 :]
+        value = rest
+        if following is not None:
+            value, found, after = rest.partition(f", {following}=")
+            if not found:
+                raise DeviceFault("bad_answer", f"no {following} in {text[:500]!r}")
+            rest = f"{following}={after}"
+        row[key] = None if value == "NULL" else BLOB if value == "BLOB" else value
+    return row
+
+
+class Providers:
+    """Queries and changes. A provider's error is a fault although the program exits 0."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+
+    def query(
+        self,
+        uri: str,
+        projection: Sequence[str],
+        *,
+        where: str | None = None,
+        sort: str | None = None,
+        root: bool = False,
+    ) -> tuple[Row, ...]:
+        """The projection is required: without it nothing bounds the values."""
+        if not projection:
+            raise ValueError(f"a query of {uri} needs a projection")
+        words = ["content", "query", "--uri", uri, "--projection", ":".join(projection)]
+        words += ["--where", where] if where is not None else []
+        words += ["--sort", sort] if sort is not None else []
+        return parse_rows(self._shell.answer(*words, root=root), projection)
+
+    def insert(self, uri: str, values: Mapping[str, Value], *, root: bool = False) -> None:
+        """A provider may ignore it in silence (SMS does): poll for what it should have done."""
+        self._shell.do("content", "insert", "--uri", uri, *_bindings(values), root=root)
+
+    def update(
+        self, uri: str, values: Mapping[str, Value], *, where: str | None = None, root: bool = False
+    ) -> None:
+        words = ["content", "update", "--uri", uri, *_bindings(values)]
+        self._shell.do(*words, *(["--where", where] if where is not None else []), root=root)
+
+    def delete(self, uri: str, *, where: str | None = None, root: bool = False) -> None:
+        words = ["content", "delete", "--uri", uri]
+        self._shell.do(*words, *(["--where", where] if where is not None else []), root=root)
+
+
+def _bindings(values: Mapping[str, Value]) -> list[str]:
+    words: list[str] = []
+    for key, value in values.items():
+        if ":" in key:
+            raise ValueError(f"not a column: {key!r}")
+        if value is None:
+            words += ["--bind", f"{key}:n:"]
+        elif isinstance(value, bool):
+            words += ["--bind", f"{key}:b:{str(value).lower()}"]
+        elif isinstance(value, int) and not -(2**31) <= value < 2**31:
+            words += ["--bind", f"{key}:l:{value}"]
+        else:
+            words += ["--bind", f"{key}:{_TYPES[type(value)]}:{value}"]
+    return words
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of SQL, for a where clause."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,47 @@
+"""What may be asked again, how often and for how long? Named policies, composed from tenacity's.
+
+Only questions and connections are here. A touch or a write is never repeated: after an ambiguous
+failure nobody knows whether it happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from tenacity import Retrying
+from tenacity.retry import retry_if_exception
+from tenacity.stop import stop_after_attempt, stop_after_delay
+from tenacity.wait import wait_exponential
+
+from .faults import DeviceFault
+
+T = TypeVar("T")
+
+
+class Policy(Protocol):
+    def __call__(self, question: Callable[[], T]) -> T:
+        """The answer, or the last fault once the policy gives up."""
+
+
+def _is_transient(error: BaseException) -> bool:
+    return isinstance(error, DeviceFault) and error.transient
+
+
+def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) -> Policy:
+    def ask(question: Callable[[], T]) -> T:
+        retrying = Retrying(
+            retry=retry_if_exception(_is_transient),
+            stop=stop_after_attempt(tries) | stop_after_delay(seconds),
+            wait=wait_exponential(multiplier=first_wait, max=longest_wait),
+            reraise=True,
+        )
+        return retrying(question)
+
+    return ask
+
+
+# A read-only query on a transport that hiccuped: short, since the caller polls anyway.
+QUERY = _policy(tries=3, seconds=5, first_wait=0.05, longest_wait=0.5)
+# Rung 1 of the recovery ladder.
+RECONNECT = _policy(tries=3, seconds=15, first_wait=0.5, longest_wait=4)

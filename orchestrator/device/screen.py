@@ -1,0 +1,77 @@
+"""What does the phone show, as a picture that is whole?"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from dataclasses import dataclass
+
+from PIL import Image
+
+from .faults import DeviceFault
+from .shell import Shell
+from .uitree import TreeReading, read_tree
+
+_MAGIC = b"\x89PNG\r\n\x1a\n"
+
+
+@dataclass(frozen=True)
+class Screenshot:
+    png: bytes
+    width: int
+    height: int
+
+    def uniform(self) -> bool:
+        """One colour all over: what a display that draws nothing gives."""
+        with Image.open(io.BytesIO(self.png)) as image:
+            extrema = image.convert("RGB").getextrema()
+        return all(low == high for low, high in extrema)  # type: ignore[misc]
+
+
+def check_png(data: bytes) -> tuple[int, int]:
+    """Width and height of a PNG that is whole from its magic to its IEND, checksums included."""
+    if not data:
+        raise DeviceFault("bad_screenshot", "no data, although screencap gave no error")
+    if not data.startswith(_MAGIC):
+        raise DeviceFault("bad_screenshot", f"not a PNG: {data[:120]!r}")
+    at, kind, size = len(_MAGIC), b"", (0, 0)
+    while kind != b"IEND":
+        if at + 12 > len(data):
+            raise DeviceFault("bad_screenshot", f"cut off after {len(data)} bytes")
+        length, kind = struct.unpack_from(">I4s", data, at)
+        body = data[at + 8 : at + 8 + length]
+        checksum = data[at + 8 + length : at + 12 + length]
+        if len(checksum) < 4:
+            raise DeviceFault("bad_screenshot", f"cut off after {len(data)} bytes")
+        if zlib.crc32(kind + body).to_bytes(4, "big") != checksum:
+            raise DeviceFault("bad_screenshot", f"damaged in {kind!r} at byte {at}")
+        if kind == b"IHDR":
+            size = struct.unpack_from(">II", body)
+        at += 12 + length
+    if at != len(data):
+        raise DeviceFault("bad_screenshot", f"{len(data) - at} bytes after its end")
+    if 0 in size:
+        raise DeviceFault("bad_screenshot", f"its size is {size[0]}x{size[1]}")
+    return size
+
+
+class Screen:
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+
+    def capture(self, *, timeout: float = 30.0) -> Screenshot:
+        """A picture, or a fault; never a black stand-in for one.
+
+        By shell v2, whose stderr is apart: a phone with two displays warns before the picture.
+        """
+        result = self._shell.query("screencap", "-p", timeout=timeout)
+        if not result.ok:
+            text = f"exit code {result.exit_code}: {result.error_text.strip()}"
+            raise DeviceFault("bad_screenshot", text, during="screencap")
+        width, height = check_png(result.stdout)
+        return Screenshot(result.stdout, width, height)
+
+    def tree(self, *, tries: int = 2, timeout: float = 30.0) -> TreeReading:
+        """The elements on screen, or none with the reason: an app that animates may refuse."""
+        return read_tree(self._shell, tries=tries, timeout=timeout)

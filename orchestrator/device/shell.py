@@ -1,0 +1,61 @@
+"""How are words put to the phone's shell, and when is an exit code of 0 not a success?"""
+
+from __future__ import annotations
+
+import shlex
+
+from .faults import PACKAGE_MISSING, PROVIDER_ERROR, SERVICE_MISSING, DeviceFault
+from .retry import QUERY
+from .wire import ShellResult, Wire
+
+
+class Shell:
+    """Commands as words; quoting is done here and nowhere else."""
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
+
+    def run(
+        self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
+    ) -> ShellResult:
+        """Run once, whatever it changes; any exit code is an answer."""
+        return self.wire.shell(command_line(words, root=root), stdin=stdin, timeout=timeout)
+
+    def do(
+        self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
+    ) -> ShellResult:
+        """Run once; anything but a clean success is a fault."""
+        return succeeded(self.run(*words, stdin=stdin, timeout=timeout, root=root))
+
+    def query(self, *words: str, timeout: float = 30.0, root: bool = False) -> ShellResult:
+        """Ask something that changes nothing: asked again where only the transport hiccuped."""
+        line = command_line(words, root=root)
+        return QUERY(lambda: self.wire.shell(line, timeout=timeout))
+
+    def answer(self, *words: str, timeout: float = 30.0, root: bool = False) -> str:
+        """A query's stdout; anything but a clean success is a fault."""
+        return succeeded(self.query(*words, timeout=timeout, root=root)).text
+
+
+def command_line(words: tuple[str, ...], *, root: bool = False) -> str:
+    """Root is `su 0`: `adb root` would restart adbd in the middle of everything."""
+    return shlex.join(("su", "0", *words) if root else words)
+
+
+def succeeded(result: ShellResult) -> ShellResult:
+    """The result, unless it failed: by its exit code, or by words beside an exit code of 0."""
+    spoken = f"{result.text[:2000]}\n{result.error_text}"
+    if SERVICE_MISSING.search(spoken) and len(result.text) < 2000:
+        raise DeviceFault("service_missing", spoken.strip(), during=result.command)
+    if PROVIDER_ERROR.search(result.error_text):
+        raise DeviceFault("provider_error", result.error_text.strip(), during=result.command)
+    if result.exit_code != 0:
+        text = f"exit code {result.exit_code}: {spoken.strip()}"
+        raise DeviceFault("command_failed", text, during=result.command)
+    return result
+
+
+def require_package(text: str, package: str) -> None:
+    """`dumpsys package` of an unknown one says so and exits 0."""
+    if PACKAGE_MISSING.search(text):
+        raise DeviceFault("package_missing", text.strip(), during=f"dumpsys package {package}")

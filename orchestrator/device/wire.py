@@ -1,0 +1,222 @@
+"""How is one request put to a phone through the adb server, without paying for more than it?
+
+A plain socket to the private server: a shell call is one connection and no sleep (adbutils sleeps
+10 ms at each close). The server's port is always explicit, so nobody's 5037 is ever touched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .deadline import Deadline, DeadlineSocket, dial
+from .faults import DeviceFault, adb_fault
+from .packets import bounded, converse
+
+
+@dataclass(frozen=True)
+class ShellResult:
+    """A command's whole answer; there is no ShellResult without an exit code."""
+
+    command: str
+    stdout: bytes
+    stderr: bytes
+    exit_code: int
+
+    @property
+    def text(self) -> str:
+        return self.stdout.decode("utf-8", "replace")
+
+    @property
+    def error_text(self) -> str:
+        return self.stderr.decode("utf-8", "replace")
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """One exchange as it happened, for whoever keeps records."""
+
+    kind: str  # shell | exec | host | console
+    request: str
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+    fault: str | None
+    seconds: float
+
+
+Listener = Callable[[Spoken], None]
+T = TypeVar("T")
+
+
+class Wire:
+    """One phone's door: a serial on the adb server of a port."""
+
+    def __init__(self, serial: str, server_port: int, listener: Listener | None = None) -> None:
+        self.serial = serial
+        self.server_port = server_port
+        self.listener = listener
+
+    def shell(self, command: str, *, stdin: bytes = b"", timeout: float = 30.0) -> ShellResult:
+        """Run a command line in the phone's shell; its exit packet is required."""
+        out, err = bytearray(), bytearray()
+
+        def speak(deadline: Deadline) -> int:
+            with self._open(f"shell,v2,raw:{command}", deadline) as connection:
+                return converse(connection, stdin, out, err)
+
+        code = self._record("shell", command, speak, timeout, out, err)
+        return ShellResult(command, bytes(out), bytes(err), code)
+
+    def exec_out(self, command: str, *, timeout: float = 30.0) -> bytes:
+        """A command's raw stdout to its end. Without an exit code: check what comes."""
+        out = bytearray()
+
+        def speak(deadline: Deadline) -> None:
+            with self._open(f"exec:{command}", deadline) as connection:
+                while piece := connection.recv(1 << 18):
+                    out.extend(piece)
+                    bounded(out)
+
+        self._record("exec", command, speak, timeout, out, bytearray())
+        return bytes(out)
+
+    def host(self, request: str, *, timeout: float = 5.0) -> str:
+        """Ask the adb server itself; the answer's text."""
+        out = bytearray()
+
+        def speak(deadline: Deadline) -> None:
+            with dial(self.server_port, deadline) as connection:
+                _request(connection, request)
+                out.extend(_block(connection))
+
+        self._record("host", request, speak, timeout, out, bytearray())
+        return out.decode("utf-8", "replace")
+
+    def state(self) -> str:
+        """`device`, `offline`, ...; a fault where the server does not know the serial."""
+        return self.host(f"host-serial:{self.serial}:get-state")
+
+    def features(self) -> frozenset[str]:
+        return frozenset(self.host(f"host-serial:{self.serial}:features").split(","))
+
+    def server_version(self) -> int:
+        return int(self.host("host:version"), 16)
+
+    def transport_id(self, *, timeout: float = 5.0) -> int:
+        """The number of the phone's present connection; a phone that was lost gets a new one."""
+        out = bytearray()
+
+        def speak(deadline: Deadline) -> int:
+            with dial(self.server_port, deadline) as connection:
+                number = _choose(connection, self.serial)
+                out.extend(str(number).encode())
+                return number
+
+        return self._record(
+            "host", f"host:tport:serial:{self.serial}", speak, timeout, out, bytearray()
+        )
+
+    def reconnect(self) -> str:
+        """Drop the phone's connection so that the server makes a new one."""
+        return self.host(f"host-serial:{self.serial}:reconnect")
+
+    def announce(self, adb_port: int, *, timeout: float = 5.0) -> None:
+        """Tell the server of the emulator again; it never answers this."""
+
+        def speak(deadline: Deadline) -> None:
+            with dial(self.server_port, deadline) as connection:
+                connection.send(_framed(f"host:emulator:{adb_port}"))
+
+        self._record("host", f"host:emulator:{adb_port}", speak, timeout, bytearray(), bytearray())
+
+    def _open(self, service: str, deadline: Deadline) -> DeadlineSocket:
+        connection = dial(self.server_port, deadline)
+        try:
+            _choose(connection, self.serial)
+            _request(connection, service)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _record(
+        self,
+        kind: str,
+        request: str,
+        speak: Callable[[Deadline], T],
+        timeout: float,
+        out: bytearray,
+        err: bytearray,
+    ) -> T:
+        """Speak within the time; every way to fail becomes a fault, and everything is told."""
+        started = time.monotonic()
+        fault: DeviceFault | None = None
+        answer: T | None = None
+        try:
+            answer = speak(Deadline(timeout))
+            return answer
+        except (DeviceFault, OSError) as error:
+            fault = self._fault(error, request, timeout)
+            raise fault from error
+        finally:
+            if self.listener is not None:
+                code = answer if kind == "shell" and isinstance(answer, int) else None
+                text = None if fault is None else str(fault)
+                seconds = time.monotonic() - started
+                self.listener(Spoken(kind, request, bytes(out), bytes(err), code, text, seconds))
+
+    def _fault(self, error: DeviceFault | OSError, request: str, timeout: float) -> DeviceFault:
+        if isinstance(error, DeviceFault):
+            return DeviceFault(error.reason, error.text, during=request)
+        if isinstance(error, TimeoutError):
+            return DeviceFault("timeout", f"no whole answer within {timeout:g} s", during=request)
+        if isinstance(error, ConnectionRefusedError):
+            text = f"cannot connect to daemon at tcp:{self.server_port}: {error}"
+            return DeviceFault("adb_server", text, during=request)
+        return DeviceFault("transport_closed", str(error), during=request)
+
+
+def _framed(request: str) -> bytes:
+    data = request.encode()
+    if len(data) > 0xFFFF:
+        raise DeviceFault("adb_refused", f"a request of {len(data)} bytes does not fit adb's frame")
+    return b"%04x" % len(data) + data
+
+
+def _choose(connection: DeadlineSocket, serial: str) -> int:
+    """Bind the connection to the phone; which connection of the phone's it got."""
+    _request(connection, f"host:tport:serial:{serial}")
+    number = connection.read_exactly(8)
+    if len(number) < 8:
+        raise DeviceFault("transport_closed", "the adb server closed before naming the transport")
+    return int.from_bytes(number, "little")
+
+
+def _request(connection: DeadlineSocket, request: str) -> None:
+    connection.send(_framed(request))
+    status = connection.read_exactly(4)
+    if status == b"FAIL":
+        raise adb_fault(_block(connection).decode("utf-8", "replace"))
+    if len(status) < 4:
+        raise DeviceFault("transport_closed", "protocol fault (couldn't read status)")
+    if status != b"OKAY":
+        raise DeviceFault("bad_answer", f"not an adb server's answer: {status!r}")
+
+
+def _block(connection: DeadlineSocket) -> bytes:
+    size = connection.read_exactly(4)
+    try:
+        count = int(size, 16)
+    except ValueError:
+        raise DeviceFault("transport_closed", f"not a length: {size!r}") from None
+    data = connection.read_exactly(count)
+    if len(data) < count:
+        raise DeviceFault("transport_closed", f"{len(data)} of {count} bytes came")
+    return data

@@ -1,0 +1,1 @@
+"""Devices: made, watched and removed. No case and no attempt is known here."""

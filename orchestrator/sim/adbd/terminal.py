@@ -1,0 +1,113 @@
+"""What a pseudo terminal does to the bytes between a person and a shell: echo, line ends, ^C."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Literal
+
+from ..streams import Pipe, Sink, Source
+
+INTERRUPT, END, BACKSPACE, RETURN, ERASE_LINE, DELETE = 0x03, 0x04, 0x08, 0x0D, 0x15, 0x7F
+NEWLINE = 0x0A
+RUBOUT = b"\b \b"
+
+
+class Interrupts(asyncio.Event):
+    """Set by ^C; knows whether anybody would notice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.awaited = 0
+
+    async def wait(self) -> Literal[True]:
+        self.awaited += 1
+        try:
+            return await super().wait()
+        finally:
+            self.awaited -= 1
+
+
+class Terminal:
+    """A cooked terminal: lines reach `stdin` when they are ended, `write` is what is shown.
+
+    ^C ends the program, unless it is a shell that takes interrupts.
+    """
+
+    def __init__(self, keyboard: Source, screen: Sink, interrupts: Interrupts | None) -> None:
+        self.stdin = Pipe()
+        self._keyboard = keyboard
+        self._screen = screen
+        self._interrupts = interrupts
+        self._line = bytearray()
+
+    async def write(self, data: bytes) -> None:
+        await self._screen.write(data.replace(b"\n", b"\r\n"))
+
+    async def run(self, program: Awaitable[int]) -> int | None:
+        """The program's exit code; None where ^C ended it."""
+        running = asyncio.ensure_future(program)
+        typing = asyncio.create_task(self._type())
+        try:
+            await asyncio.wait((running, typing), return_when=asyncio.FIRST_COMPLETED)
+            if not running.done() and typing.result():
+                return None
+            return await running
+        finally:
+            for task in (running, typing):
+                task.cancel()
+            await asyncio.gather(running, typing, return_exceptions=True)
+
+    async def _type(self) -> bool:
+        """Take what is typed until it ends; True where the person wants the program gone."""
+        while data := await self._keyboard.read():
+            for byte in data:
+                if byte != INTERRUPT:
+                    await self._key(byte)
+                elif self._interrupts is None:
+                    await self.write(b"^C\n")
+                    return True
+                else:
+                    await self._interrupt(self._interrupts)
+        await self.stdin.end()
+        return False
+
+    async def _key(self, byte: int) -> None:
+        line = self._line
+        if byte in (RETURN, NEWLINE):
+            line.append(NEWLINE)
+            entered = bytes(line)
+            line.clear()
+            await self.write(b"\n")
+            await self.stdin.write(entered)
+        elif byte == END:
+            if line:
+                await self.stdin.write(bytes(line))
+                line.clear()
+            else:
+                await self.stdin.end()
+        elif byte in (BACKSPACE, DELETE):
+            if line:
+                self._rub_out()
+                await self.write(RUBOUT)
+        elif byte == ERASE_LINE:
+            await self.write(RUBOUT * len(line.decode("utf-8", "replace")))
+            line.clear()
+        else:
+            line.append(byte)
+            await self.write(bytes([byte]))
+
+    async def _interrupt(self, interrupts: Interrupts) -> None:
+        self._line.clear()
+        await self.write(b"^C\n")
+        if interrupts.awaited:
+            interrupts.set()
+        else:
+            await self.stdin.write(b"\n")  # nothing runs: a fresh prompt is all that is wanted
+
+    def _rub_out(self) -> None:
+        """The last character, which may be several bytes."""
+        while self._line and self._line[-1] & 0xC0 == 0x80:
+            self._line.pop()
+        if self._line:
+            self._line.pop()

@@ -1,0 +1,1 @@
+"""The emulator's console: a line protocol on loopback, outside the guest."""

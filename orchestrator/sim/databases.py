@@ -1,0 +1,80 @@
+"""The phone's SQLite files: one open connection each, shared by providers, apps and sqlite3."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .disk import Disk
+from .noise import Noise
+
+Row = dict[str, Any]
+
+
+class Databases:
+    """Opens guest databases by their guest path. WAL, as Android's own providers keep them, so
+    that whoever pulls a database without its -wal sees stale rows here too."""
+
+    def __init__(self, disk: Disk, noise: Noise) -> None:
+        self._disk = disk
+        self._noise = noise
+        self._open: dict[str, sqlite3.Connection] = {}
+
+    def connect(self, path: str) -> sqlite3.Connection:
+        connection = self._open.get(path)
+        if connection is None:
+            connection = sqlite3.connect(self._disk.own(path), isolation_level=None)
+            connection.row_factory = sqlite3.Row
+            # Text that is not UTF-8 is read as Java reads it, not refused.
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=OFF")
+            self._open[path] = connection
+        return connection
+
+    def script(self, path: str, schema: str) -> None:
+        self.connect(path).executescript(schema)
+
+    def query(self, path: str, sql: str, args: Sequence[Any] = ()) -> list[Row]:
+        return [dict(row) for row in self.connect(path).execute(sql, args)]
+
+    def execute(self, path: str, sql: str, args: Sequence[Any] = ()) -> int:
+        """Rows touched."""
+        return self.connect(path).execute(sql, args).rowcount
+
+    def insert(self, path: str, table: str, values: Row, key: str = "_id") -> int:
+        """A new row with the next id (jumping where the phone is noisy); returns the id."""
+        connection = self.connect(path)
+        if values.get(key) is None:
+            top = max(self._top(connection, table, key), self._used(connection, table))
+            values = {**values, key: top + 1 + self._noise.row_gap()}
+        names = ", ".join('"' + name.replace('"', '""') + '"' for name in values)
+        marks = ", ".join("?" for _ in values)
+        sql = f"INSERT INTO {table} ({names}) VALUES ({marks})"
+        connection.execute(sql, tuple(values.values()))
+        return int(values[key])
+
+    @staticmethod
+    def _top(connection: sqlite3.Connection, table: str, key: str) -> int:
+        return connection.execute(f"SELECT max({key}) FROM {table}").fetchone()[0] or 0
+
+    @staticmethod
+    def _used(connection: sqlite3.Connection, table: str) -> int:
+        """The highest id that an AUTOINCREMENT table ever gave: it gives none twice."""
+        try:
+            row = connection.execute(
+                "SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)
+            ).fetchone()
+        except sqlite3.OperationalError:  # no table of this file counts
+            return 0
+        return int(row[0]) if row else 0
+
+    def close(self) -> None:
+        """Before the files under them are copied or replaced."""
+        for connection in self._open.values():
+            connection.close()
+        self._open = {}
+
+    def paths(self) -> Iterable[str]:
+        return tuple(self._open)

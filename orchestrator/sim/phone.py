@@ -1,0 +1,312 @@
+"""The machine around the world: what starts, stops, saves, loads and reboots the guest.
+
+Quick Boot is not simulated: a phone that is stopped saves no `default_boot`, and one that is
+started without `-snapshot` boots cold. Its disk stays as it was left, as a real one's does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from . import boot, procfs, system
+from .adbd.announce import announce
+from .adbd.server import Adbd
+from .adbd.shell_protocol import RunShell
+from .avd import Avd, write_ini
+from .console.server import Console
+from .defects import planted
+from .disk import Disk
+from .effect_table import HANDLERS
+from .faults import Faults
+from .noise import Noise
+from .options import Options
+from .programs import table
+from .snapshots import SnapshotError, Snapshots, recover_userdata
+from .state import Json
+from .streams import Sink
+from .ui.screen import App
+from .world import World
+
+VERSION = "35.6.11.0"
+BUILD = "13610412"
+STOP_S = 0.5
+# How long programs may take to notice that their connection is gone.
+SETTLE_S = 10.0
+# A dropped device offers itself to the adb server until it is taken again: the server needs about
+# a quarter of a second to let go of the old connection, and ignores offers until then.
+OFFER_EVERY_S = 0.05
+OFFERS = 20
+
+Log = Callable[[str, str], None]
+
+
+class _Stdout:
+    """A command's output on its way to adb: the fault point `shell.stdout`."""
+
+    def __init__(self, world: World, sink: Sink) -> None:
+        self._world = world
+        self._sink = sink
+
+    async def write(self, data: bytes) -> None:
+        await self._sink.write(self._world.faults.at("shell.stdout", data))
+
+
+def _with_faults(run_shell: RunShell) -> RunShell:
+    async def run(world: World, script: str, *, stdout: Sink, **rest: Any) -> int:
+        return await run_shell(world, script, stdout=_Stdout(world, stdout), **rest)
+
+    return run
+
+
+class Phone:
+    """Implements control.Control for the guest and answers the console."""
+
+    def __init__(
+        self,
+        options: Options,
+        avd: Avd,
+        userdata: Path,
+        *,
+        apps: dict[str, App],
+        run_shell: RunShell,
+        token_file: Path,
+        server_port: int,
+        log: Log,
+        screenshot: Callable[[World], bytes] | None = None,
+    ) -> None:
+        self.options = options
+        self.avd = avd
+        self.running = True
+        self.loaded = ""  # the tag of the last snapshot that was loaded
+        self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._log = log
+        self._token_file = token_file
+        self._server_port = server_port
+        self._started_s = time.monotonic()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._standstill = asyncio.Lock()  # one save, load or reboot at a time
+        self._stopped_clock: Json = None
+        hardware = avd.hardware(options.memory_mb, options.cores)
+        if not options.read_only:
+            write_ini(avd.folder / "hardware-qemu.ini", hardware)
+        recover_userdata(userdata)
+        userdata.mkdir(parents=True, exist_ok=True)
+        self.world = World(
+            Disk(userdata, avd.system),
+            apps,
+            noise=Noise(options.noise),
+            faults=Faults(planted(options.defects)),
+        )
+        self.world.control = self
+        self.world.effects.bind(self.world, {**HANDLERS, "boot.completed": self._completed})
+        procfs.install(self.world, hardware)
+        table.install(self.world.disk)
+        self.snapshots = Snapshots(
+            avd.snapshots, hardware, avd.image(), VERSION,
+            writable=not options.read_only, screenshot=screenshot,
+        )  # fmt: skip
+        if not options.read_only:
+            self.snapshots.recover()
+        self.adbd = Adbd(
+            self.world,
+            options.adb_port,
+            skip_auth=options.skip_adb_auth,
+            run_shell=_with_faults(run_shell),
+        )
+        self.console = Console(self, options.console_port, token_file)
+
+    # The process's side
+
+    async def listen(self) -> None:
+        """OSError where a port is taken; nothing is left open then."""
+        await self.console.start()
+        try:
+            await self.adbd.start()
+        except OSError:
+            await self.console.stop()
+            raise
+        if self.options.delay_adb:
+            self.adbd.pause()
+
+    def restore_at_start(self, tag: str) -> None:
+        """SnapshotError where it cannot be."""
+        self.snapshots.restore(self.snapshots.prepare(tag, self.world), self.world)
+        self._loaded(tag)
+
+    def power_on(self) -> None:
+        if self.options.wipe_data:
+            self.world.databases.close()
+            self.world.disk.wipe()
+        boot.power_on(self.world, self._firmware())
+
+    def offer(self) -> None:
+        """Tell the adb server that there is a new device."""
+        self._spawn(self._offer())
+
+    def elapsed_ms(self) -> int:
+        """Since this process or its last reboot began."""
+        return int((time.monotonic() - self._started_s) * 1000)
+
+    async def stop(self) -> None:
+        self.world.effects.cancel()
+        self.world.background.cancel_all()
+        for task in self._tasks:
+            task.cancel()
+        try:
+            async with asyncio.timeout(STOP_S):
+                await asyncio.gather(self.console.stop(), self.adbd.stop())
+        except TimeoutError:
+            self._log("WARNING", "a program of the guest did not end in time")
+        boot.store_persistent(self.world)
+        self.world.databases.close()
+
+    # The guest's side (control.Control)
+
+    def reboot(self) -> None:
+        self._spawn(self._reboot())
+
+    def restart_adbd(self, *, root: bool) -> None:
+        self.world.properties.force("service.adb.root", "1" if root else "0")
+        self._spawn(self._reconnect())
+
+    def power_off(self) -> None:
+        self.quit(0)
+
+    def quit(self, code: int) -> None:
+        if not self.exited.done():
+            self.exited.set_result(code)
+
+    # The console's side
+
+    def stop_guest(self) -> None:
+        """Time stands still in there; adb is heard and not answered."""
+        self.running = False
+        self._stopped_clock = self.world.clock.save()
+        self.world.effects.cancel()
+        self.adbd.pause()
+
+    def start_guest(self) -> None:
+        self.running = True
+        self.world.clock.load(self._stopped_clock)
+        self.world.effects.load(self.world.effects.save())
+        self.adbd.resume()
+
+    def hold(self) -> None:
+        """What reaches a stopped guest from outside waits for it."""
+        if not self.running:
+            self.world.clock.load(self._stopped_clock)
+            self.world.effects.cancel()
+
+    def save_snapshot(self, tag: str) -> None:
+        if self.running:
+            self.world.tick()
+        self.snapshots.save(tag, self.world)
+
+    async def load_snapshot(self, tag: str) -> None:
+        """The device drops off adb and comes back with a new transport."""
+        async with self._standstill:
+            prepared = self.snapshots.prepare(tag, self.world)
+            try:
+                await self._halt()
+            except TimeoutError as error:
+                raise SnapshotError("internal error") from error
+            self.snapshots.restore(prepared, self.world)
+            self._loaded(tag)
+            if not self.running:
+                self.running = True
+                self.adbd.resume()
+        self._log("INFO", f"Successfully loaded snapshot '{tag}'")
+        self._spawn(self._offer_again())
+
+    def heartbeat(self) -> int:
+        """A guest beats about once a second."""
+        return int(self.world.clock.uptime())
+
+    def discovery_path(self) -> Path:
+        """Where Studio would look; a phone without gRPC has nothing to write there."""
+        return self._token_file.parent / f".android/avd/running/pid_{os.getpid()}.ini"
+
+    # Inside
+
+    def _loaded(self, tag: str) -> None:
+        self.loaded = tag
+        system.hang_up(self.world)
+        self.world.clock.offset_s += self.world.noise.clock_drift_s()
+
+    def _firmware(self) -> boot.Firmware:
+        options = self.options
+        return boot.Firmware(
+            avd_name=self.avd.name,
+            seed=options.seed,
+            boot_count=self._count_boot(),
+            timezone=options.timezone,
+            emulator=VERSION,
+            locale=options.change_locale or "en-US",
+            props=options.props,
+            animation=not options.no_boot_anim,
+        )
+
+    def _count_boot(self) -> int:
+        path = self.avd.folder / "boot_count"
+        text = path.read_text() if path.is_file() else "0"
+        count = (int(text) if text.isascii() and text.isdigit() else 0) + 1
+        if not self.options.read_only:
+            path.write_text(str(count))
+        return count
+
+    def _completed(self, world: World, args: dict[str, Json]) -> None:
+        HANDLERS["boot.completed"](world, args)
+        self._log("INFO", f"Boot completed in {self.elapsed_ms()} ms")
+        if self.options.delay_adb:
+            self.adbd.resume()
+
+    async def _drop(self) -> None:
+        self.adbd.drop_all()
+        async with asyncio.timeout(SETTLE_S):
+            await self.adbd.settled()
+
+    async def _halt(self) -> None:
+        """Nothing runs in the guest any more that could touch the world."""
+        self.world.background.cancel_all()
+        await asyncio.sleep(0)  # what was cancelled unwinds now
+        await self._drop()
+
+    async def _reconnect(self) -> None:
+        async with self._standstill:
+            await self._drop()
+        await self._offer_again()
+
+    async def _reboot(self) -> None:
+        async with self._standstill:
+            self._started_s = time.monotonic()
+            boot.store_persistent(self.world)
+            await self._halt()
+            boot.power_on(self.world, self._firmware())
+        await self._offer_again()
+
+    async def _offer_again(self) -> None:
+        # A server that knew the device looks at its port again by itself, after a second.
+        if not self.world.noise.chance(0.2):
+            await self._offer()
+
+    async def _offer(self) -> None:
+        for _ in range(OFFERS):
+            if self.adbd.connected or not await announce(self._server_port, self.adbd.port):
+                return
+            await asyncio.sleep(OFFER_EVERY_S)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._log("FATAL", f"the simulated phone is broken: {error!r}")
+            self.quit(1)

@@ -1,0 +1,1 @@
+"""The phone's programs, by name: what its shell finds in /system/bin."""

@@ -1,0 +1,249 @@
+"""gzip and tar: archives whose members stay below the folder they are unpacked in."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import stat
+import tarfile
+import zlib
+from collections.abc import AsyncIterator
+
+from ..streams import Sink, Source
+from .call import Call
+from .files import complain, entry, make_folder
+from .flags import BadUsage, flags
+from .opening import chunks, copy, reading, reason, writing
+from .text import MAX_HELD, read_input
+
+GZIP = 31  # zlib's window bits for a gzip header
+MAX_DEPTH = 64
+MAX_UNPACKED = 4 << 30
+
+
+async def deflated(source: Source, level: int = 6) -> AsyncIterator[bytes]:
+    engine = zlib.compressobj(level, zlib.DEFLATED, GZIP)
+    async for chunk in chunks(source):
+        yield engine.compress(chunk)
+    yield engine.flush()
+
+
+async def inflated(source: Source) -> AsyncIterator[bytes]:
+    """zlib.error on anything that is not whole gzip data."""
+    engine = zlib.decompressobj(GZIP)
+    async for chunk in chunks(source):
+        data = chunk
+        while data:
+            yield engine.decompress(data, 1 << 20)
+            await asyncio.sleep(0)
+            data = engine.unconsumed_tail
+            if engine.eof:
+                data = engine.unused_data
+                engine = zlib.decompressobj(GZIP) if data else engine
+    if not engine.eof:
+        raise zlib.error("unexpected end of file")
+
+
+async def gzip(call: Call) -> int:
+    given = flags(call.args, "cdfkqtn123456789", {"stdout": "c", "decompress": "d", "keep": "k"})
+    name = call.name.rpartition("/")[2]
+    unpack = "d" in given or name in ("gunzip", "zcat")
+    level = next((int(letter) for letter in "123456789" if letter in given), 6)
+    status = 0
+    for path in given.rest or ["-"]:
+        to_stdout = "c" in given or name == "zcat" or path == "-"
+        target = path.removesuffix(".gz") if unpack else path + ".gz"
+        if not to_stdout and target == path:
+            status = await call.fail(f"{name}: {path}: no .gz")
+            continue
+        try:
+            with reading(call, path) as source:
+                pieces = inflated(source) if unpack else deflated(source, level)
+                if to_stdout:
+                    await _drain(pieces, call.stdout)
+                    continue
+                if call.world.disk.exists(target, call.uid, call.cwd) and "f" not in given:
+                    status = await call.fail(f"{name}: {target}: File exists")
+                    continue
+                with writing(call, target) as sink:
+                    await _drain(pieces, sink)
+            if "k" not in given:
+                call.world.disk.writable(path, call.uid, call.cwd).unlink()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            status = await complain(call, path, error)
+        except zlib.error:
+            status = await call.fail(f"{name}: {path}: bad gzip data")
+    return status
+
+
+async def _drain(pieces: AsyncIterator[bytes], sink: Sink) -> None:
+    total = 0
+    async for piece in pieces:
+        total += len(piece)
+        if total > MAX_UNPACKED:
+            raise zlib.error("too much data")
+        await sink.write(piece)
+
+
+def inside(name: str) -> str:
+    """A member's name without what would lead out of the folder; empty where nothing is left."""
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    return "" if ".." in parts else "/".join(parts)
+
+
+async def tar(call: Call) -> int:
+    args = call.args
+    if args and not args[0].startswith("-"):
+        args = ["-" + args[0], *args[1:]]
+    given = flags(args, "cxtzvf:C:OkphPaj", {"directory": "C", "file": "f", "gzip": "z"})
+    modes = [letter for letter in "cxt" if letter in given]
+    if len(modes) != 1:
+        raise BadUsage("Needs one of -txc")
+    base = given.value("C") or call.cwd
+    if not entry(call, base).is_dir:
+        return await call.fail(f"tar: {base}: Not a directory")
+    folder = call.world.disk.canonical(base, call.cwd)
+    path = given.value("f", "-")
+    if modes == ["c"]:
+        packed = given.names & {"z", "a"} and (path.endswith("gz") or "z" in given)
+        return await _pack(call, path, folder, given.rest, packed=bool(packed), loud="v" in given)
+    data = await read_input(call, path)
+    try:
+        if data[:2] == b"\x1f\x8b":
+            data = zlib.decompressobj(GZIP).decompress(data, MAX_HELD)
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            return await _unpack(
+                call, archive, folder, given.rest, listing=modes == ["t"], loud="v" in given
+            )
+    except (tarfile.TarError, zlib.error, EOFError, ValueError):
+        return await call.fail("tar: bad archive")
+
+
+def _chosen(name: str, wanted: list[str]) -> bool:
+    cleaned = [inside(path) for path in wanted]
+    return not wanted or any(name == path or name.startswith(path + "/") for path in cleaned)
+
+
+async def _unpack(
+    call: Call,
+    archive: tarfile.TarFile,
+    folder: str,
+    wanted: list[str],
+    *,
+    listing: bool,
+    loud: bool,
+) -> int:
+    status = 0
+    at = Call(call.world, call.argv, call.stdin, call.stdout, call.stderr, call.uid, folder)
+    for member in archive:
+        await asyncio.sleep(0)
+        name = inside(member.name)
+        if not _chosen(name, wanted):
+            continue
+        if listing or loud:
+            await call.out(member.name + ("/" if member.isdir() else "") + "\n")
+        if listing or (not name and member.isdir()):
+            continue
+        if not name:
+            status = await call.fail(f"tar: '{member.name}' not under '{folder}'")
+            continue
+        try:
+            await _member(at, archive, member, name)
+        except OSError as error:
+            status = await call.fail(f"tar: {member.name}: {reason(error)}")
+    return status
+
+
+async def _member(call: Call, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
+    disk = call.world.disk
+    parent = os.path.dirname(name)
+    if parent:
+        make_folder(call, parent, parents=True, mode=0o755)
+    if member.isdir():
+        make_folder(call, name, parents=True, mode=0o755)
+        return
+    host = disk.writable(name, call.uid, call.cwd, follow=False)
+    if member.issym():
+        host.unlink(missing_ok=True)
+        host.symlink_to(member.linkname)
+        return
+    if not member.isfile():
+        return  # devices, pipes and hard links are not for guests
+    # What stands there, a link above all, makes way: a member is never written through it.
+    if host.is_symlink() or host.is_file():
+        host.unlink()
+    stream = archive.extractfile(member)
+    with disk.create(name, call.uid, call.cwd) as opened:
+        while stream is not None and (chunk := stream.read(1 << 20)):
+            opened.write(chunk)
+    host.chmod(stat.S_IMODE(member.mode) & 0o777 | stat.S_IRUSR)
+    os.utime(host, (member.mtime, member.mtime))
+
+
+async def _pack(
+    call: Call, path: str, folder: str, names: list[str], *, packed: bool, loud: bool
+) -> int:
+    if not names:
+        return await call.fail("tar: empty archive")
+    status = 0
+    held = io.BytesIO()
+    at = Call(call.world, call.argv, call.stdin, call.stdout, call.stderr, call.uid, folder)
+
+    async def add(archive: tarfile.TarFile, name: str, depth: int) -> None:
+        await asyncio.sleep(0)
+        seen = entry(at, name, follow=False)
+        if loud:
+            await call.err(name + "\n")
+        info = tarfile.TarInfo(name.lstrip("/") or ".")
+        info.mode, info.mtime = stat.S_IMODE(seen.mode), int(seen.mtime)
+        info.uid, info.gid = seen.uid, seen.gid
+        if seen.is_dir:
+            info.type = tarfile.DIRTYPE
+            archive.addfile(info)
+            for child in at.world.disk.names(name, at.uid, at.cwd) if depth < MAX_DEPTH else []:
+                await add(archive, f"{name.rstrip('/')}/{child}", depth + 1)
+        elif seen.is_link:
+            info.type, info.linkname = tarfile.SYMTYPE, seen.target
+            archive.addfile(info)
+        else:
+            data = at.world.disk.read(name, at.uid, at.cwd)
+            info.size = len(data)
+            if held.tell() + len(data) > MAX_HELD:
+                raise BadUsage("archive too large")
+            archive.addfile(info, io.BytesIO(data))
+
+    with tarfile.open(fileobj=held, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name in names:
+            try:
+                await add(archive, name, 0)
+            except OSError as error:
+                status = await call.fail(f"tar: {name}: {reason(error)}")
+    held.seek(0)
+    source = _Bytes(held)
+    if path == "-":
+        await _written(source, call.stdout, packed=packed)
+    else:
+        with writing(call, path) as sink:
+            await _written(source, sink, packed=packed)
+    return status
+
+
+class _Bytes:
+    def __init__(self, held: io.BytesIO) -> None:
+        self._held = held
+
+    async def read(self, limit: int = 65536) -> bytes:
+        return self._held.read(limit)
+
+
+async def _written(source: Source, sink: Sink, *, packed: bool) -> None:
+    if packed:
+        await _drain(deflated(source), sink)
+    else:
+        await copy(source, sink)
+
+
+PROGRAMS = {"gzip": gzip, "gunzip": gzip, "zcat": gzip, "tar": tar}

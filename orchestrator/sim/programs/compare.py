@@ -1,0 +1,287 @@
+"""Programs about two texts or few letters: tr, comm, cmp, diff, seq, expr."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+
+from ..shell.pattern import CLASSES
+from .call import Call
+from .files import needs
+from .flags import BadUsage, flags
+from .opening import chunks
+from .printing import Stopped, unescaped
+from .regex import compiled
+from .text import held_lines, read_input
+
+MAX_DIFF_LINES = 20_000
+MAX_STEPS = 10_000_000
+
+
+def letters(text: str) -> bytes:
+    """tr's sets: escapes, ranges, classes."""
+    try:
+        plain = unescaped(text)
+    except Stopped as stopped:
+        plain = str(stopped)
+    found = bytearray()
+    i = 0
+    while i < len(plain):
+        named = re.compile(r"\[:(\w+):\]").match(plain, i)
+        if named is not None and named.group(1) in CLASSES:
+            inside = re.compile(f"[{CLASSES[named.group(1)]}]")
+            found += bytes(code for code in range(128) if inside.match(chr(code)))
+            i = named.end()
+        elif plain[i + 1 : i + 2] == "-" and i + 2 < len(plain):
+            low, high = ord(plain[i]), ord(plain[i + 2])
+            if low > high:
+                raise BadUsage(f"bad range '{plain[i : i + 3]}'")
+            found += bytes(range(low & 0xFF, min(high, 0xFF) + 1))
+            i += 3
+        else:
+            found += plain[i].encode("utf-8", "surrogateescape")
+            i += 1
+    return bytes(found)
+
+
+async def tr(call: Call) -> int:
+    given = flags(call.args, "cCdst", first_only=True)
+    needs(given.rest)
+    first = letters(given.rest[0])
+    second = letters(given.rest[1]) if len(given.rest) > 1 else b""
+    if given.names & {"c", "C"}:
+        first = bytes(code for code in range(256) if code not in first)
+    delete = first if "d" in given else b""
+    table = None
+    if "d" not in given and second:
+        filled = (second + second[-1:] * len(first))[: len(first)]
+        # Later pairs win, as they do in tr.
+        table = bytearray(range(256))
+        for old, new in zip(first, filled, strict=True):
+            table[old] = new
+    squeezed = second or first
+    runs = re.compile(b"([" + b"".join(re.escape(bytes([c])) for c in squeezed) + b"])\\1+")
+    last = b""
+    async for chunk in chunks(call.stdin):
+        data = chunk.translate(table, delete)
+        if "s" in given and data and squeezed:
+            if last and data[:1] == last and last in squeezed:
+                data = data.lstrip(last)
+            data = runs.sub(rb"\1", data)
+            last = data[-1:] or last
+        await call.stdout.write(data)
+    return 0
+
+
+async def comm(call: Call) -> int:
+    given = flags(call.args, "123")
+    needs(given.rest, 2)
+    left, status = await held_lines(call, given.rest[:1])
+    right, failed = await held_lines(call, given.rest[1:2])
+    columns = [b"", b"", b""]
+    for index in range(1, 3):
+        columns[index] = columns[index - 1] + (b"" if str(index) in given else b"\t")
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if j >= len(right) or (i < len(left) and left[i] < right[j]):
+            kind, line = 0, left[i]
+            i += 1
+        elif i >= len(left) or right[j] < left[i]:
+            kind, line = 1, right[j]
+            j += 1
+        else:
+            kind, line = 2, left[i]
+            i, j = i + 1, j + 1
+        if str(kind + 1) not in given:
+            await call.stdout.write(columns[kind] + line + b"\n")
+    return status | failed
+
+
+async def cmp(call: Call) -> int:
+    given = flags(call.args, "ls")
+    needs(given.rest)
+    names = [*given.rest, "-"][:2]
+    first, second = await read_input(call, names[0]), await read_input(call, names[1])
+    if first == second:
+        return 0
+    shorter = min(len(first), len(second))
+    at = next((i for i in range(shorter) if first[i] != second[i]), None)
+    if "s" not in given:
+        if at is None:
+            short = names[0] if len(first) < len(second) else names[1]
+            await call.err(f"cmp: EOF on {short}\n")
+        else:
+            line = first.count(b"\n", 0, at) + 1
+            await call.out(f"{names[0]} {names[1]} differ: char {at + 1}, line {line}\n")
+    return 1
+
+
+async def diff(call: Call) -> int:
+    given = flags(call.args, "uqrNbBwaU:L:", {"brief": "q", "unified": "u"})
+    needs(given.rest, 2)
+    names = given.rest[:2]
+    first, second = await read_input(call, names[0]), await read_input(call, names[1])
+    if first == second:
+        return 0
+    if "q" in given:
+        await call.out(f"Files {names[0]} and {names[1]} differ\n")
+        return 1
+    left = first.decode("utf-8", "surrogateescape").split("\n")
+    right = second.decode("utf-8", "surrogateescape").split("\n")
+    left, right = (side[:-1] if side[-1] == "" else side for side in (left, right))
+    if len(left) + len(right) > MAX_DIFF_LINES:
+        await call.out(f"Files {names[0]} and {names[1]} differ\n")
+        return 1
+    context = given.number("U", 3)
+    shown = difflib.unified_diff(left, right, names[0], names[1], n=context, lineterm="")
+    await call.out("".join(line + "\n" for line in shown))
+    return 1
+
+
+async def seq(call: Call) -> int:
+    args = list(call.args)
+    joint, form, wide = "\n", "", False
+    while args and re.fullmatch(r"-[sfw].*", args[0]):
+        option = args.pop(0)
+        if option == "-w":
+            wide = True
+            continue
+        value = option[2:] or (args.pop(0) if args else "")
+        joint, form = (value, form) if option[1] == "s" else (joint, value)
+    needs(args)
+    try:
+        numbers = [float(arg) for arg in args[:3]]
+    except ValueError:
+        raise BadUsage("not a number") from None
+    first = numbers[0] if len(numbers) > 1 else 1.0
+    step = numbers[1] if len(numbers) > 2 else 1.0
+    last = numbers[-1]
+    places = max(len(arg.partition(".")[2]) for arg in args[:3])
+    if form and not re.fullmatch(r"[^%]*%[-+ 0#]*\d{0,3}(\.\d{0,3})?[efgEFG][^%]*", form):
+        return await call.fail(f"seq: bad -f '{form}'")
+    width = max(len(f"{n:.{places}f}") for n in (first, last)) if wide else 0
+    index = 0
+    pieces: list[str] = []
+    while index < MAX_STEPS and step:
+        number = first + index * step
+        if (step > 0 and number > last + 1e-9) or (step < 0 and number < last - 1e-9):
+            break
+        text = form % number if form else f"{number:.{places}f}".zfill(width)
+        pieces.append((joint if index else "") + text)
+        index += 1
+        if index % 1000 == 0:
+            await call.out("".join(pieces))
+            pieces = []
+            await asyncio.sleep(0)
+    await call.out("".join(pieces) + ("\n" if index else ""))
+    return 0
+
+
+class Expression:
+    """expr's arguments, lowest precedence first."""
+
+    LEVELS = (
+        ("|",),
+        ("&",),
+        ("=", "==", "!=", "<", "<=", ">", ">="),
+        ("+", "-"),
+        ("*", "/", "%"),
+        (":",),
+    )
+
+    def __init__(self, words: list[str]) -> None:
+        self._words = words
+        self._at = 0
+        self._depth = 0
+
+    def value(self) -> str:
+        result = self._level(0)
+        if self._at < len(self._words):
+            raise BadUsage("syntax error")
+        return result
+
+    def _level(self, level: int) -> str:
+        if level == len(self.LEVELS):
+            return self._primary()
+        left = self._level(level + 1)
+        while self._at < len(self._words) and self._words[self._at] in self.LEVELS[level]:
+            operator = self._words[self._at]
+            self._at += 1
+            left = _apply(operator, left, self._level(level + 1))
+        return left
+
+    def _primary(self) -> str:
+        if self._at >= len(self._words):
+            raise BadUsage("syntax error")
+        word = self._words[self._at]
+        self._at += 1
+        if word != "(":
+            return word
+        self._depth += 1
+        if self._depth > 40:
+            raise BadUsage("nested too deeply")
+        result = self._level(0)
+        if self._words[self._at : self._at + 1] != [")"]:
+            raise BadUsage("syntax error")
+        self._at += 1
+        return result
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"-?\d{1,19}", text):
+        raise BadUsage("non-integer argument")
+    return int(text)
+
+
+def _apply(operator: str, left: str, right: str) -> str:
+    match operator:
+        case "|":
+            return left if left not in ("", "0") else right
+        case "&":
+            return left if left not in ("", "0") and right not in ("", "0") else "0"
+        case ":":
+            found = compiled(right, extended=False).match(left)
+            if found is not None and found.re.groups:
+                return found.group(1) or ""
+            if found is None:
+                return "" if compiled(right, extended=False).groups else "0"
+            return str(len(found.group()))
+        case "+":
+            return str(_integer(left) + _integer(right))
+        case "-":
+            return str(_integer(left) - _integer(right))
+        case "*":
+            return str(_integer(left) * _integer(right))
+        case "/" | "%":
+            a, b = _integer(left), _integer(right)
+            if b == 0:
+                raise BadUsage("division by zero")
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return str(quotient if operator == "/" else a - quotient * b)
+    if re.fullmatch(r"-?\d{1,19}", left) and re.fullmatch(r"-?\d{1,19}", right):
+        order = (int(left) > int(right)) - (int(left) < int(right))
+    else:
+        order = (left > right) - (left < right)
+    answers = {
+        "=": order == 0,
+        "==": order == 0,
+        "!=": order != 0,
+        "<": order < 0,
+        "<=": order <= 0,
+        ">": order > 0,
+        ">=": order >= 0,
+    }
+    return str(int(answers[operator]))
+
+
+async def expr(call: Call) -> int:
+    try:
+        result = Expression(call.args).value()
+    except BadUsage as error:
+        return await call.fail(f"expr: {error}", 2)
+    await call.out(result + "\n")
+    return 0 if result not in ("", "0") else 1
+
+
+PROGRAMS = {"tr": tr, "comm": comm, "cmp": cmp, "diff": diff, "seq": seq, "expr": expr}

@@ -1,0 +1,16 @@
+"""What programs that talk to a system service say while there is none."""
+
+from __future__ import annotations
+
+from ..system import framework_up
+from .call import Call
+
+NO_SERVICE = 20
+
+
+async def needs_service(call: Call, name: str) -> bool:
+    """Whether the service answers; where not, `cmd`'s complaint is printed, to exit with 20."""
+    if framework_up(call.world):
+        return True
+    await call.err(f"cmd: Can't find service: {name}\n")
+    return False

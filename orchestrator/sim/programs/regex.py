@@ -1,0 +1,99 @@
+"""POSIX regular expressions, basic and extended, as Python's engine reads them."""
+
+from __future__ import annotations
+
+import re
+
+from ..shell.pattern import bracket
+
+
+class BadExpression(Exception):
+    """The expression cannot be compiled; the text is the C library's."""
+
+
+def translated(source: str, *, extended: bool) -> str:
+    """The same expression in Python's syntax."""
+    pieces: list[str] = []
+    i = 0
+    can_repeat = False  # something stands before a `*`
+    repeated = False  # and it is a repetition itself
+    while i < len(source):
+        char = source[i]
+        if char == "[":
+            found = bracket(source, i, negations="^")
+            if found is None:
+                raise BadExpression("Unmatched [")
+            pieces.append(found[0])
+            i = found[1]
+            can_repeat, repeated = True, False
+            continue
+        if char == "\\":
+            char = source[i + 1 : i + 2]
+            i += 2
+            if not char:
+                raise BadExpression("Trailing backslash")
+            special = not extended and char in "(){}|+?"
+            piece = char if special else _escaped(char)
+            if special and char == "{":
+                piece, i = _repeat(source, i, "\\}")
+        else:
+            i += 1
+            special = char in ".*^$" or (extended and char in "(){}|+?")
+            piece = char if special else re.escape(char)
+            if char == "*" and not can_repeat:
+                special, piece = False, r"\*"
+            elif char == "^" and not extended and pieces and pieces[-1] not in ("(", "|"):
+                special, piece = False, r"\^"
+            elif char == "$" and not extended and not _ends(source, i):
+                special, piece = False, r"\$"
+            elif char == "$":
+                piece = r"\Z"
+            elif special and char == "{":
+                if re.match(r"[0-9]+(,[0-9]*)?\}", source[i:]):
+                    piece, i = _repeat(source, i, "}")
+                else:
+                    special, piece = False, r"\{"
+            elif special and char == "}":
+                special, piece = False, r"\}"
+            elif special and char in "+?" and not can_repeat:
+                special, piece = False, "\\" + char
+        repeats = special and char in "*+?{"
+        if repeats and repeated:
+            # `a*+` repeats a repetition, which Python reads as something else.
+            pieces[-1] = "*"
+            continue
+        repeated = repeats
+        pieces.append(piece)
+        can_repeat = not (special and char in "(|^")
+    return "".join(pieces)
+
+
+def _ends(source: str, at: int) -> bool:
+    """Whether a basic expression, or a part of it, ends here."""
+    return at >= len(source) or source.startswith(("\\)", "\\|"), at)
+
+
+def _escaped(char: str) -> str:
+    if char in "123456789":
+        return f"(?:\\{char})"
+    known = {"<": r"\b(?=\w)", ">": r"\b(?<=\w)", "b": r"\b", "B": r"\B", "n": r"\n", "t": r"\t"}
+    if char in "wWsS":
+        return "\\" + char
+    return known.get(char, re.escape(char))
+
+
+def _repeat(source: str, at: int, closing: str) -> tuple[str, int]:
+    end = source.find(closing, at)
+    if end < 0:
+        raise BadExpression("Unmatched \\{")
+    counts = source[at:end]
+    if not re.fullmatch(r"[0-9]{1,5}(,[0-9]{0,5})?", counts):
+        raise BadExpression("Invalid content of \\{\\}")
+    return "{" + counts + "}", end + len(closing)
+
+
+def compiled(source: str, *, extended: bool, fold: bool = False) -> re.Pattern[str]:
+    try:
+        return re.compile(translated(source, extended=extended), re.IGNORECASE if fold else 0)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadExpression(str(error)) from None

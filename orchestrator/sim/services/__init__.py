@@ -1,0 +1,1 @@
+"""What Android's system services keep: packages, settings, notifications, clipboard, telephony."""

@@ -1,0 +1,1 @@
+"""Screens: one tree of nodes behind the picture, the dump and the taps."""

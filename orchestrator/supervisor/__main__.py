@@ -1,0 +1,160 @@
+"""The supervisor's command line and its one loop: serve, watch the children, end with them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import secrets
+import signal
+import sys
+from pathlib import Path
+
+from .adb import write_private
+from .children import Reaper, adopt_orphans
+from .device import TAIL_LIMIT, Device, Settings
+from .errors import SupervisorError
+from .server import Answer, Request, as_json, refused, serve, token_matches
+
+
+def parse(arguments: list[str]) -> tuple[Settings, int, Path]:
+    own, _, emulator = "\0".join(arguments).partition("\0--\0")
+    parser = argparse.ArgumentParser(
+        prog="python -m orchestrator.supervisor",
+        usage="%(prog)s [options] -- EMULATOR [ARGUMENT ...]",
+        description="Run an emulator from a fresh copy of a golden AVD, with its own adb server.",
+    )
+    parser.add_argument("--golden", type=Path, required=True, help="folder of NAME.ini, NAME.avd/")
+    parser.add_argument("--avd-home", type=Path, required=True, help="where the copy stands")
+    parser.add_argument("--avd", required=True, help="the AVD's name")
+    parser.add_argument("--home", type=Path, required=True, help="the device's own HOME")
+    parser.add_argument("--adb", required=True, help="the adb binary")
+    parser.add_argument("--adb-port", type=int, required=True, help="the private adb server's port")
+    parser.add_argument("--console-port", type=int, required=True, help="even, as the emulator's")
+    parser.add_argument("--control-port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument("--token-file", type=Path, required=True, help="made if absent")
+    parser.add_argument("--snapshot", help="the snapshot to start from; none is a cold boot")
+    parser.add_argument("--log", type=Path, required=True, help="the emulator's output")
+    parser.add_argument("--grace", type=float, default=20.0, help="seconds a console kill may take")
+    given = parser.parse_args([word for word in own.split("\0") if word])
+    if not emulator:
+        parser.error("name the emulator's command after --")
+    if given.console_port % 2 or not 1024 <= given.console_port < 65535:
+        parser.error(f"the console port must be an even number from 1024, not {given.console_port}")
+    settings = Settings(
+        golden=given.golden,
+        avd_home=given.avd_home,
+        avd=given.avd,
+        home=given.home,
+        adb=given.adb,
+        adb_port=given.adb_port,
+        console_port=given.console_port,
+        emulator=tuple(emulator.split("\0")),
+        snapshot=given.snapshot,
+        log=given.log,
+        grace=given.grace,
+    )
+    return settings, given.control_port, given.token_file
+
+
+def control_token(path: Path) -> str:
+    """The caller's token, or a new one in a file only its owner can read."""
+    try:
+        if path.exists():
+            token = path.read_text(encoding="ascii").strip()
+            if len(token) < 16:
+                raise SupervisorError(f"the token in {path} is shorter than 16 characters")
+            return token
+        path.parent.mkdir(parents=True, exist_ok=True)
+        token = secrets.token_urlsafe(24)
+        write_private(path, token)
+    except (OSError, UnicodeError) as error:
+        raise SupervisorError(f"cannot use the token file {path}: {error}") from error
+    return token
+
+
+class Control:
+    """Answers requests about one device."""
+
+    def __init__(self, device: Device, token: str) -> None:
+        self._device = device
+        self._token = token
+
+    async def handle(self, request: Request) -> Answer:
+        device = self._device
+        if request.path == "/healthz":
+            return as_json(200 if device.healthy else 503, {"state": device.state})
+        if not token_matches(request.token, self._token):
+            return refused(401, "the X-Emufarm-Token header is missing or wrong")
+        match request.method, request.path:
+            case "GET", "/facts":
+                return as_json(200, device.facts())
+            case "GET", "/log":
+                return self._log(request.query.get("bytes", "65536"))
+            case "POST", "/restart":
+                return await self._restart()
+            case _, "/facts" | "/log" | "/restart":
+                return refused(405, f"{request.method} is not what {request.path} takes")
+        return refused(404, f"there is no {request.path}")
+
+    def _log(self, count: str) -> Answer:
+        if not (count.isascii() and count.isdecimal()) or len(count) > 12:
+            return refused(400, f"bytes must be a number up to {TAIL_LIMIT}")
+        return Answer(200, self._device.tail(int(count)), "text/plain; charset=utf-8")
+
+    async def _restart(self) -> Answer:
+        if self._device.state != "running":
+            return refused(409, f"the device is {self._device.state}")
+        try:
+            await self._device.restart()
+        except SupervisorError as error:
+            return refused(500, str(error))
+        return as_json(200, self._device.facts())
+
+
+async def run(settings: Settings, control_port: int, token_file: Path) -> int:
+    """Until told to stop (0) or the emulator ends by itself (its code)."""
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked.set)
+    reaper = Reaper()
+    reaper.watch()
+    device = Device(settings, reaper)
+    control = Control(device, control_token(token_file))
+    try:
+        server = await serve(control_port, control.handle)
+    except OSError as error:
+        raise SupervisorError(f"cannot listen on control port {control_port}: {error}") from error
+    port = server.sockets[0].getsockname()[1]
+    life = asyncio.create_task(_live(device, port))
+    stop = asyncio.create_task(asked.wait())
+    try:
+        await asyncio.wait({life, stop}, return_when=asyncio.FIRST_COMPLETED)
+        return await life if life.done() else 0
+    finally:
+        server.close()
+        stop.cancel()
+        life.cancel()
+        await device.stop()
+
+
+async def _live(device: Device, port: int) -> int:
+    await device.start()
+    print(json.dumps({"control_port": port, "pid": os.getpid()}), flush=True)
+    return await device.ended
+
+
+def main() -> int:
+    try:
+        settings, control_port, token_file = parse(sys.argv[1:])
+        adopt_orphans()
+        return asyncio.run(run(settings, control_port, token_file))
+    except SupervisorError as error:
+        print(f"supervisor: {error}", file=sys.stderr, flush=True)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

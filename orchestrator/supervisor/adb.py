@@ -1,0 +1,102 @@
+"""What does the supervisor say to the private adb server and to the emulator's console?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+from base64 import b64encode
+from pathlib import Path
+
+from .errors import SupervisorError
+
+TOKEN_NAME = ".emulator_console_auth_token"
+
+# No scan of ports 5555-5585, no USB, no mDNS: the server knows this device's emulator and nothing
+# of the user's. Another adb version's client must not be able to kill it either. ADB_EMU=0 would
+# end the scan too, but with it the redial of an emulator that a snapshot load dropped.
+SERVER_ENV = {
+    "ADB_LOCAL_TRANSPORT_MAX_PORT": "5554",
+    "ADB_USB": "0",
+    "ADB_MDNS": "0",
+    "ADB_REJECT_KILL_SERVER": "1",
+}
+
+
+def write_console_token(home: Path) -> str:
+    """The token that the emulator will ask for; an empty file would switch its check off."""
+    path = home / TOKEN_NAME
+    token = b64encode(secrets.token_bytes(12)).decode()
+    write_private(path, token)
+    return token
+
+
+def write_private(path: Path, text: str) -> None:
+    """Readable by the owner from the first byte on, and whole or absent."""
+    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+    new.replace(path)
+
+
+async def server_answers(port: int) -> bool:
+    """Whether an adb server speaks on the port."""
+    try:
+        return (await _exchange(port, b"000chost:version", 1)).startswith(b"OKAY")
+    except (OSError, TimeoutError):
+        return False
+
+
+async def announce(server_port: int, emulator_port: int) -> None:
+    """Tell the server of an emulator, as the emulator itself does once at its start."""
+    request = f"host:emulator:{emulator_port}"
+    await _exchange(server_port, f"{len(request):04x}{request}".encode(), 1, answered=False)
+
+
+async def console_kill(port: int, token: str) -> bool:
+    """Ask the emulator to end itself; False where its console does not answer."""
+    try:
+        reply = await _exchange(port, f"auth {token}\nkill\n".encode(), 3, until=b"bye bye")
+    except (OSError, TimeoutError):
+        return False
+    return b"bye bye" in reply
+
+
+async def _exchange(
+    port: int, request: bytes, seconds: float, *, until: bytes = b"", answered: bool = True
+) -> bytes:
+    async with asyncio.timeout(seconds):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            writer.write(request)
+            await writer.drain()
+            reply = b""
+            while answered and (not reply or until not in reply) and len(reply) < 65536:
+                piece = await reader.read(4096)
+                if not piece:
+                    break
+                reply += piece
+            return reply
+        finally:
+            writer.close()
+
+
+def port_is_free(port: int) -> bool:
+    """Whether a listener could be bound on loopback now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def require_free(ports: dict[str, int]) -> None:
+    for name, port in ports.items():
+        if not port_is_free(port):
+            raise SupervisorError(
+                f"the {name} port {port} is in use; end its owner or name another"
+            )

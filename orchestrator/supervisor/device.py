@@ -1,0 +1,255 @@
+"""What state is the device in, and how does it start, restart and stop?"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .adb import (
+    SERVER_ENV,
+    TOKEN_NAME,
+    announce,
+    console_kill,
+    require_free,
+    server_answers,
+    write_console_token,
+)
+from .children import Child, Reaper
+from .errors import SupervisorError
+from .golden import check_golden, fresh_copy
+
+ADB_RESTARTS = 10  # then the machine, not the server, is at fault
+TAIL_LIMIT = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says."""
+
+    golden: Path
+    avd_home: Path
+    avd: str
+    home: Path
+    adb: str
+    adb_port: int
+    console_port: int
+    emulator: tuple[str, ...]
+    snapshot: str | None
+    log: Path
+    grace: float
+
+
+class Device:
+    """The emulator and its adb server, started from a fresh copy each time."""
+
+    def __init__(self, settings: Settings, reaper: Reaper) -> None:
+        self.settings = settings
+        self.state = "starting"  # starting | running | restarting | stopping | ended
+        self.restarts = 0
+        self.adb_restarts = 0
+        self.started_at = 0.0
+        self.console_token = ""
+        self.versions: dict[str, str | None] = {"adb": None, "emulator": None}
+        self.emulator: Child | None = None
+        self.server: Child | None = None
+        self.last_exit: int | None = None
+        self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._reaper = reaper
+        self._stop_copy = threading.Event()
+        self._revival: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Everything up, in order: locks, copy, token, adb server, emulator."""
+        s = self.settings
+        check_golden(s.golden, s.avd)
+        require_free(
+            {"adb server": s.adb_port, "console": s.console_port, "adb": s.console_port + 1}
+        )
+        self._make_home()
+        await asyncio.gather(self._bring_up(), self._learn_versions())
+
+    async def _bring_up(self) -> None:
+        await self._copy()
+        await self._start_server()
+        self._start_emulator()
+
+    async def _learn_versions(self) -> None:
+        s = self.settings
+        adb, emulator = await asyncio.gather(
+            self._first_words([s.adb, "version"]), self._first_words([*s.emulator, "-version"])
+        )
+        self.versions = {"adb": adb, "emulator": emulator}
+
+    async def restart(self) -> None:
+        """Kill, re-copy, start; returns when the new emulator runs."""
+        if self.state != "running" or self.emulator is None:
+            raise SupervisorError(f"the device cannot be restarted while it is {self.state}")
+        self.state = "restarting"
+        old = self.emulator
+        if await console_kill(self.settings.console_port, self.console_token):
+            await old.wait(self.settings.grace)
+        await old.stop(2)
+        try:
+            if old.running:
+                raise SupervisorError(f"the emulator, process {old.pid}, survives SIGKILL")
+            await self._copy()
+            self._start_emulator()
+        except SupervisorError as error:
+            self._end(error)
+            raise
+        self.restarts += 1
+
+    async def stop(self) -> None:
+        """Everything gone within 5 s, what the children started included."""
+        self.state = "stopping"
+        self._stop_copy.set()
+        if self._revival is not None:
+            self._revival.cancel()
+        children = [child for child in (self.emulator, self.server) if child is not None]
+        await asyncio.gather(*(child.stop(2.5) for child in children))
+        await self._reaper.end_everything(1)
+        if self.emulator is not None:
+            self.last_exit = self.emulator.code
+        self.state = "ended"
+
+    def facts(self) -> dict[str, object]:
+        s = self.settings
+        alive = self.emulator is not None and self.emulator.running
+        return {
+            "state": self.state,
+            "versions": self.versions,
+            "avd": s.avd,
+            "avd_path": str(s.avd_home.resolve() / f"{s.avd}.avd"),
+            "config_ini": self._config(),
+            "snapshot": s.snapshot,
+            "serial": f"emulator-{s.console_port}",
+            "ports": {"adb_server": s.adb_port, "console": s.console_port},
+            "console_token": self.console_token,
+            "console_token_path": str(s.home.resolve() / TOKEN_NAME),
+            "pid": self.emulator.pid if alive and self.emulator else None,
+            "exit_code": self.last_exit,
+            "restarts": self.restarts,
+            "adb_restarts": self.adb_restarts,
+            "started_at": self.started_at,
+        }
+
+    def tail(self, count: int) -> bytes:
+        """The last bytes of the emulator's log."""
+        try:
+            with self.settings.log.open("rb") as log:
+                size = log.seek(0, os.SEEK_END)
+                log.seek(max(0, size - min(count, TAIL_LIMIT)))
+                return log.read(TAIL_LIMIT)
+        except FileNotFoundError:
+            return b""
+
+    @property
+    def healthy(self) -> bool:
+        return self.state == "running" and self.emulator is not None and self.emulator.running
+
+    def _emulator_ended(self, child: Child) -> None:
+        self.last_exit = child.code
+        if self.state == "running":
+            _say(f"the emulator ended by itself with exit code {child.code}")
+            self._end(child.code or 0)
+
+    def _server_ended(self, child: Child) -> None:
+        if self.state in ("running", "restarting"):
+            _say(f"the adb server ended with exit code {child.code}; starting another")
+            self._revival = asyncio.get_running_loop().create_task(self._revive_server())
+
+    async def _revive_server(self) -> None:
+        """The emulator announces itself once, at its start, so a new server must be told of it."""
+        self.adb_restarts += 1
+        try:
+            if self.adb_restarts > ADB_RESTARTS:
+                raise SupervisorError(f"the adb server ended {self.adb_restarts} times")
+            await self._start_server()
+            await announce(self.settings.adb_port, self.settings.console_port + 1)
+        except (SupervisorError, OSError, TimeoutError) as error:
+            self._end(SupervisorError(f"the adb server cannot be revived: {error}"))
+
+    def _end(self, how: int | SupervisorError) -> None:
+        if self.ended.done():
+            return
+        if isinstance(how, int):
+            self.ended.set_result(how)
+        else:
+            self.ended.set_exception(how)
+
+    def _config(self) -> str | None:
+        s = self.settings
+        try:
+            path = s.avd_home / f"{s.avd}.avd" / "config.ini"
+            return path.read_text(encoding="utf-8", errors="replace")
+        except OSError:  # between two copies there is none
+            return None
+
+    def _env(self) -> dict[str, str]:
+        s = self.settings
+        home = s.home.resolve()
+        return {
+            **os.environ,
+            "HOME": str(home),
+            "ANDROID_AVD_HOME": str(s.avd_home.resolve()),
+            "ANDROID_EMULATOR_HOME": str(home / ".android"),
+            "ANDROID_ADB_SERVER_PORT": str(s.adb_port),
+        }
+
+    def _make_home(self) -> None:
+        home = self.settings.home
+        try:
+            (home / ".android").mkdir(parents=True, exist_ok=True)
+            self.settings.log.parent.mkdir(parents=True, exist_ok=True)
+            self.console_token = write_console_token(home)
+        except OSError as error:
+            raise SupervisorError(f"cannot write the device's home {home}: {error}") from error
+
+    async def _first_words(self, command: list[str]) -> str | None:
+        """What a program says of its version; None where it will not say."""
+        path = self.settings.home / f".version.{len(command)}"
+        path.unlink(missing_ok=True)
+        child = self._reaper.start("program", command, self._env(), path)
+        if not await child.wait(10):
+            await child.stop(0)
+        text = path.read_text(encoding="utf-8", errors="replace").strip()
+        path.unlink()
+        return text if child.code == 0 and text else None
+
+    async def _copy(self) -> None:
+        s = self.settings
+        await asyncio.to_thread(fresh_copy, s.golden, s.avd_home, s.avd, self._stop_copy.is_set)
+
+    async def _start_server(self) -> None:
+        s = self.settings
+        command = [s.adb, "-P", str(s.adb_port), "nodaemon", "server"]
+        log = s.log.with_name(f"{s.log.stem}-adb.log")
+        env = {**self._env(), **SERVER_ENV}
+        server = self._reaper.start("adb server", command, env, log, self._server_ended)
+        self.server = server
+        deadline = time.monotonic() + 10
+        while not await server_answers(s.adb_port):
+            if await server.wait(0.01) or time.monotonic() > deadline:
+                raise SupervisorError(f"no adb server answers on port {s.adb_port}; see {log}")
+
+    def _start_emulator(self) -> None:
+        if self.state not in ("starting", "restarting"):
+            raise SupervisorError(f"no emulator is started while the device is {self.state}")
+        s = self.settings
+        command = [*s.emulator, "-avd", s.avd, "-port", str(s.console_port)]
+        if s.snapshot is not None:
+            command += ["-snapshot", s.snapshot, "-force-snapshot-load", "-no-snapshot-save"]
+        self.emulator = self._reaper.start(
+            "emulator", command, self._env(), s.log, self._emulator_ended
+        )
+        self.started_at = time.time()
+        self.state = "running"
+
+
+def _say(sentence: str) -> None:
+    print(f"supervisor: {sentence}", file=sys.stderr, flush=True)

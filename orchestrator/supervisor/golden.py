@@ -1,0 +1,177 @@
+"""How does a private AVD come from the golden one, and who still holds it?
+
+The golden AVD is never run: a failed forced snapshot load deletes the snapshot it tried.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from .errors import SupervisorError
+
+LOCKS = ("multiinstance.lock", "hardware-qemu.ini.lock", "snapshot.lock")
+_FICLONE = 0x40049409
+_STEP = 16 * 1024 * 1024
+_NO_CLONE = {
+    errno.EOPNOTSUPP,
+    errno.EXDEV,
+    errno.EINVAL,
+    errno.ENOTTY,
+    errno.ENOSYS,
+    errno.EPERM,
+}
+
+Stop = Callable[[], bool]
+
+
+def check_golden(golden: Path, name: str) -> None:
+    """Both halves of the AVD must be there before anything is started."""
+    for path in (golden / f"{name}.ini", golden / f"{name}.avd" / "config.ini"):
+        if not path.is_file():
+            raise SupervisorError(f"the golden AVD {name!r} has no {path.name} at {path}")
+
+
+def fresh_copy(golden: Path, home: Path, name: str, stop: Stop = lambda: False) -> Path:
+    """Replace `home`'s copy of the AVD by a new one of the golden; the copy's absolute path.
+
+    A stop between two pieces raises, so that a copy of many gigabytes cannot hold up SIGTERM.
+    """
+    check_golden(golden, name)
+    copy = home.resolve() / f"{name}.avd"
+    if copy == (golden / f"{name}.avd").resolve():
+        raise SupervisorError(f"the AVD home {home} is the golden folder itself; name another one")
+    clear_stale_locks(copy)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if copy.exists():
+            shutil.rmtree(copy)
+        _copy_tree(golden / f"{name}.avd", copy, stop)
+        ini = (golden / f"{name}.ini").read_text(encoding="utf-8")
+        (home / f"{name}.ini").write_text(_ini_for(ini, copy), encoding="utf-8")
+    except OSError as error:
+        raise SupervisorError(f"cannot copy the golden AVD {name!r} to {copy}: {error}") from error
+    return copy
+
+
+def _ini_for(text: str, copy: Path) -> str:
+    # path.rel would win over path= once the folder moves, so it is left out.
+    kept = [line for line in text.splitlines() if not line.startswith(("path=", "path.rel="))]
+    return "\n".join([*kept, f"path={copy}"]) + "\n"
+
+
+def clear_stale_locks(avd: Path) -> list[Path]:
+    """Remove the locks that no live process holds; a held one is an error that names the holder."""
+    cleared = []
+    for lock in (avd / name for name in LOCKS):
+        if not os.path.lexists(lock):
+            continue
+        pid = _pid_in(lock)
+        if pid is not None and _may_hold(pid, lock):
+            raise SupervisorError(f"the AVD {avd} is in use: process {pid} holds {lock.name}")
+        if lock.is_dir() and not lock.is_symlink():
+            shutil.rmtree(lock)
+        else:
+            lock.unlink()
+        cleared.append(lock)
+    return cleared
+
+
+def _pid_in(lock: Path) -> int | None:
+    # Some emulator builds make the lock a folder with the pid in a file of that name.
+    path = lock / "pid" if lock.is_dir() else lock
+    try:
+        text = path.read_bytes()[:64].decode("ascii", "replace").strip().strip("\0")
+    except OSError:
+        return None
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
+def _may_hold(pid: int, lock: Path) -> bool:
+    """Whether the process lives and is old enough to have written the lock.
+
+    In a restarted container the small pid numbers come round again at once.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = next(
+            line for line in Path("/proc/stat").read_text().splitlines() if line[:6] == "btime "
+        )
+    except OSError:
+        return False
+    if fields[0] in "ZX" or pid == os.getpid():
+        return False
+    started = int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return started <= lock.lstat().st_mtime + 2
+
+
+def _copy_tree(source: Path, target: Path, stop: Stop) -> None:
+    target.mkdir()
+    for entry in sorted(os.scandir(source), key=lambda found: found.name):
+        here, there = Path(entry.path), target / entry.name
+        if entry.name in LOCKS:
+            continue
+        if entry.is_symlink():
+            there.symlink_to(os.readlink(here))
+        elif entry.is_dir():
+            _copy_tree(here, there, stop)
+        elif stat.S_ISREG(entry.stat().st_mode):
+            copy_file(here, there, stop)
+        # Sockets and pipes are what a running emulator left behind, not part of the AVD.
+    shutil.copystat(source, target)
+    target.chmod(target.stat().st_mode | stat.S_IRWXU)
+
+
+def copy_file(source: Path, target: Path, stop: Stop = lambda: False) -> None:
+    """By reflink where the filesystem can, else extent by extent so that holes stay holes."""
+    with source.open("rb") as old, target.open("wb") as new:
+        if not _clone(old.fileno(), new.fileno()):
+            _copy_extents(old.fileno(), new.fileno(), stop)
+    shutil.copystat(source, target)
+    # A golden AVD in a read-only layer may be read-only itself; the emulator writes its copy.
+    target.chmod(target.stat().st_mode | stat.S_IRUSR | stat.S_IWUSR)
+
+
+def _clone(source: int, target: int) -> bool:
+    try:
+        fcntl.ioctl(target, _FICLONE, source)
+    except OSError as error:
+        if error.errno not in _NO_CLONE:
+            raise
+        return False
+    return True
+
+
+def _copy_extents(source: int, target: int, stop: Stop) -> None:
+    size = os.fstat(source).st_size
+    os.ftruncate(target, size)
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(source, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # no data after `end`: the rest is one hole
+                raise
+            return
+        end = os.lseek(source, start, os.SEEK_HOLE)
+        while start < end:
+            if stop():
+                raise SupervisorError("stopped while copying the golden AVD")
+            start += _copy_piece(source, target, start, min(_STEP, end - start))
+
+
+def _copy_piece(source: int, target: int, offset: int, count: int) -> int:
+    try:
+        done = os.copy_file_range(source, target, count, offset, offset)
+    except OSError as error:
+        if error.errno not in _NO_CLONE:
+            raise
+        done = os.pwrite(target, os.pread(source, count, offset), offset)
+    if done == 0:
+        raise SupervisorError("the golden AVD shrank while it was copied")
+    return done

@@ -1,0 +1,128 @@
+"""How do requests reach the supervisor? A strict HTTP/1.1 of four requests, on loopback only.
+
+Single-threaded on purpose: see children.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit
+
+TOKEN_HEADER = "x-emufarm-token"
+_HEAD_LIMIT = 8192
+_BODY_LIMIT = 4096
+_READ_SECONDS = 5.0
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    413: "Content Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    query: dict[str, str]
+    token: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: bytes
+    kind: str = "application/json"
+
+
+Handler = Callable[[Request], Awaitable[Answer]]
+
+
+def as_json(status: int, value: object) -> Answer:
+    return Answer(status, json.dumps(value, sort_keys=True).encode() + b"\n")
+
+
+def refused(status: int, sentence: str) -> Answer:
+    return as_json(status, {"error": sentence})
+
+
+class _RefusedError(Exception):
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def token_matches(given: str, token: str) -> bool:
+    """In constant time; an empty token opens nothing."""
+    return bool(token) and hmac.compare_digest(given.encode(), token.encode())
+
+
+async def serve(port: int, handle: Handler) -> asyncio.Server:
+    """Listen on loopback; port 0 picks a free one."""
+
+    async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            answer = await _answer(reader, handle)
+            head = (
+                f"HTTP/1.1 {answer.status} {_REASONS[answer.status]}\r\n"
+                f"Content-Type: {answer.kind}\r\nContent-Length: {len(answer.body)}\r\n"
+                "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+            )
+            writer.write(head.encode() + answer.body)
+            async with asyncio.timeout(_READ_SECONDS):
+                await writer.drain()
+        except (ConnectionError, TimeoutError):
+            pass  # the caller went away; there is nobody left to tell
+        finally:
+            writer.close()
+
+    return await asyncio.start_server(on_connection, "127.0.0.1", port, limit=_HEAD_LIMIT)
+
+
+async def _answer(reader: asyncio.StreamReader, handle: Handler) -> Answer:
+    try:
+        async with asyncio.timeout(_READ_SECONDS):
+            request = await _read(reader)
+    except _RefusedError as refusal:
+        return refusal.answer
+    except asyncio.LimitOverrunError:
+        return refused(413, f"the request's head is longer than {_HEAD_LIMIT} bytes")
+    except asyncio.IncompleteReadError:
+        return refused(400, "the request ended early")
+    except TimeoutError:
+        return refused(400, f"no whole request came within {_READ_SECONDS:.0f} s")
+    return await handle(request)
+
+
+async def _read(reader: asyncio.StreamReader) -> Request:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+    first, *lines = head[:-4].split("\r\n")
+    words = first.split(" ")
+    if len(words) != 3 or words[2] not in ("HTTP/1.1", "HTTP/1.0") or not words[1].startswith("/"):
+        raise _RefusedError(refused(400, "not an HTTP/1.1 request"))
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip() or name.lower() in headers:
+            raise _RefusedError(refused(400, "a header is malformed or repeated"))
+        headers[name.lower()] = value.strip()
+    if "transfer-encoding" in headers:
+        raise _RefusedError(refused(400, "a body needs a Content-Length"))
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdecimal()):
+        raise _RefusedError(refused(400, "Content-Length is not a number"))
+    if int(length[:9]) > _BODY_LIMIT:
+        raise _RefusedError(refused(413, f"the body is longer than {_BODY_LIMIT} bytes"))
+    await reader.readexactly(int(length))
+    target = urlsplit(words[1])
+    return Request(
+        words[0], target.path, dict(parse_qsl(target.query)), headers.get(TOKEN_HEADER, "")
+    )

@@ -1,0 +1,41 @@
+"""The device room's view of a supervisor, over the real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.device.faults import DeviceFault
+from orchestrator.device.supervisor import SupervisorClient
+from tests.supervisor.conftest import golden, start
+from tests.supervisor.supervised import Start
+
+__all__ = ["golden", "start"]
+
+
+def test_facts_log_and_restart(start: Start, tmp_path: Path) -> None:
+    running = start().ready()
+    client = SupervisorClient(running.control_port, (tmp_path / "token").read_text())
+    running.grandchild()
+    before = client.facts()
+    assert before.serial == f"emulator-{running.console_port}"
+    assert before.console_port == running.console_port
+    assert before.emulator_version is not None
+    assert "grandchild" in client.log()
+    assert client.log(5) == client.log()[-5:]
+    after = client.restart()
+    assert (after.restarts, after.pid != before.pid) == (1, True)
+    assert client.healthy()
+    running.process.terminate()
+    running.process.wait(10)
+    assert not client.healthy()
+    with pytest.raises(DeviceFault) as error:
+        client.facts()
+    assert error.value.reason == "supervisor"
+
+
+def test_a_wrong_token_is_a_fault(start: Start) -> None:
+    running = start().ready()
+    with pytest.raises(DeviceFault, match="401"):
+        SupervisorClient(running.control_port, "wrong").facts()

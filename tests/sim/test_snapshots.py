@@ -1,0 +1,374 @@
+"""A snapshot is the whole phone, written whole or not at all, and loaded whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.sim import snapshots as module
+from orchestrator.sim.avd import DEFAULTS, EMBEDDED, Avd
+from orchestrator.sim.disk import Disk
+from orchestrator.sim.phone import Phone
+from orchestrator.sim.snapshots import Metadata, SnapshotError, listing, recover_userdata
+from orchestrator.sim.tree import Mismatch, copy_tree, copy_verified
+from orchestrator.sim.world import World
+from tests.sim.booted import booted, is_up, until
+
+
+def disk_digest(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def scribble(phone: Phone) -> None:
+    """A change to every half of the world."""
+    world = phone.world
+    world.settings.put("global", "mark", "scribble")
+    world.disk.own("/sdcard/Download/scribble").write_text("x")
+    world.properties.set("debug.mark", "scribble")
+    world.clipboard.text = "scribble"
+    world.notifications.post("com.android.shell", "scribble", "x")
+    world.clock.set_date(0)
+    world.processes.spawn("scribble", 2000)
+
+
+def marks(phone: Phone) -> list[str]:
+    world = phone.world
+    return [
+        str(world.settings.get("global", "mark")),
+        str(world.disk.own("/sdcard/Download/scribble").exists()),
+        world.properties.get("debug.mark"),
+        world.clipboard.text,
+        *(posted.title for posted in world.notifications.all()),
+        str(world.processes.find("scribble")),
+        str(world.clock.now() > 1e9),
+    ]
+
+
+async def test_a_load_brings_back_every_half_of_the_world(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        phone.world.clipboard.text = "baked"
+        phone.save_snapshot("clean")
+        before, memory = marks(phone), phone.world.save_memory()
+        phone.world.databases.close()
+        disk = disk_digest(phone.world.disk.userdata)
+        for _ in range(3):
+            scribble(phone)
+            assert marks(phone) != before
+            await phone.load_snapshot("clean")
+            assert marks(phone) == before
+            phone.world.databases.close()
+            assert disk_digest(phone.world.disk.userdata) == disk
+        after = phone.world.save_memory()
+        for name in memory.keys() - {"clock", "logcat"}:
+            assert after[name] == memory[name]
+        assert phone.loaded == "clean"
+
+
+async def test_shells_that_were_open_when_saved_are_gone_after_a_load(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        processes = phone.world.processes
+        adbd = processes.find("adbd")
+        assert adbd is not None
+        shell = processes.spawn("sh", 2000, adbd.pid)
+        processes.spawn("logcat", 2000, shell.pid)
+        phone.save_snapshot("busy")
+        await phone.load_snapshot("busy")
+        assert processes.find("sh") is None
+        assert processes.find("logcat") is None
+        assert processes.find("adbd") is not None
+
+
+async def test_uptime_and_boot_id_return_to_the_saved_ones(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        phone.save_snapshot("clean")
+        saved, boot = phone.world.clock.uptime(), phone.world.boot_id
+        phone.reboot()
+        await until(lambda: phone.world.boot_id != boot and is_up(phone))
+        await phone.load_snapshot("clean")
+        assert phone.world.boot_id == boot
+        assert phone.world.clock.uptime() >= saved
+        assert phone.world.properties.get("sys.boot_completed") == "1"
+
+
+async def test_an_effect_that_was_pending_when_saved_comes_to_pass_after_a_load(
+    tmp_path: Path,
+) -> None:
+    async with booted(tmp_path) as phone:
+        phone.world.telephony.receive_sms("+15550100", "hello")
+        phone.save_snapshot("pending")
+        await until(lambda: bool(phone.world.notifications.all()))
+        await phone.load_snapshot("pending")
+        assert not phone.world.notifications.all()
+        await until(lambda: bool(phone.world.notifications.all()))
+
+
+async def test_a_snapshot_taken_while_booting_boots_on(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        phone.reboot()
+        await until(lambda: phone.world.properties.get("sys.boot_completed") == "")
+        phone.save_snapshot("early")
+        await until(lambda: is_up(phone))
+        await phone.load_snapshot("early")
+        assert not is_up(phone)
+        await until(lambda: is_up(phone))
+
+
+async def test_saving_again_replaces_and_deleting_removes(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        phone.save_snapshot("a")
+        scribble(phone)
+        phone.save_snapshot("a")
+        phone.save_snapshot("b")
+        after = marks(phone)
+        phone.world.clipboard.text = "later"
+        await phone.load_snapshot("a")
+        assert marks(phone)[:4] == after[:4]
+        assert [one.tag for one in phone.snapshots.list()] == ["a", "b"]
+        phone.snapshots.delete("a")
+        assert phone.snapshots.tags() == ["b"]
+        with pytest.raises(SnapshotError, match="snapshot doesn't exist"):
+            phone.snapshots.delete("a")
+
+
+def spoil(name: str, data: bytes) -> Callable[[Path], None]:
+    def write(place: Path) -> None:
+        (place / name).write_bytes(data)
+
+    return write
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda place: (place / name).unlink()
+
+
+def flip_last_byte(name: str) -> Callable[[Path], None]:
+    def flip(place: Path) -> None:
+        data = bytearray((place / name).read_bytes())
+        data[-1] ^= 1
+        (place / name).write_bytes(data)
+
+    return flip
+
+
+def edit(**changes: object) -> Callable[[Path], None]:
+    def change(place: Path) -> None:
+        raw = json.loads((place / "snapshot.pb").read_text())
+        (place / "snapshot.pb").write_text(json.dumps({**raw, **changes}))
+
+    return change
+
+
+def other_memory(place: Path) -> None:
+    text = (place / "hardware.ini").read_text()
+    (place / "hardware.ini").write_text(text.replace("hw.ramSize=4096", "hw.ramSize=2048"))
+
+
+def half(place: Path) -> None:
+    data = (place / "ram.bin").read_bytes()
+    (place / "ram.bin").write_bytes(data[: len(data) // 2])
+
+
+def foreign_memory(place: Path) -> None:
+    """Whole and with its digest, but not a world: found only while it is restored."""
+    memory = zlib.compress(b'{"boot_id": "x", "clock": []}')
+    digest = hashlib.sha256(memory).hexdigest().encode()
+    (place / "ram.bin").write_bytes(module._RAM_MAGIC + digest + b"\n" + memory)
+
+
+DAMAGE: list[tuple[str, Callable[[Path], None]]] = [
+    ("missing snapshot files", remove("snapshot.pb")),
+    ("missing snapshot files", remove("hardware.ini")),
+    ("missing snapshot files", lambda place: shutil.rmtree(place / "disk")),
+    ("missing saved RAM data", remove("ram.bin")),
+    ("missing saved RAM data", spoil("ram.bin", b"")),
+    ("missing saved textures data", remove("textures.bin")),
+    ("bad snapshot metadata", spoil("snapshot.pb", b"\xff\x00garbage")),
+    ("bad snapshot metadata", spoil("snapshot.pb", b"[]")),
+    ("bad snapshot metadata", edit(disk=[1, 2])),
+    ("bad snapshot metadata", edit(size="much")),
+    ("bad snapshot metadata", spoil("hardware.ini", b"garbage")),
+    ("incompatible snapshot version", edit(format=99)),
+    ("incompatible snapshot version", edit(emulator="36.1.0.0")),
+    ("system image changed", edit(image="other")),
+    ("different AVD configuration", other_memory),
+    ("bad snapshot data", half),
+    ("bad snapshot data", flip_last_byte("ram.bin")),
+    ("bad snapshot data", spoil("ram.bin", b"garbage without an end of line")),
+    ("bad snapshot data", flip_last_byte("disk/data/system/packages.json")),
+    ("bad snapshot data", remove("disk/data/system/packages.json")),
+    ("bad snapshot data", spoil("disk/data/system/more", b"x")),
+    ("bad snapshot data", foreign_memory),
+]
+
+
+async def test_every_damage_has_its_reason_and_the_old_world_goes_on(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        phone.save_snapshot("good")
+        scribble(phone)
+        before = marks(phone)
+        for reason, damage in DAMAGE:
+            place = phone.avd.snapshots / "bad"
+            shutil.copytree(phone.avd.snapshots / "good", place, symlinks=True)
+            damage(place)
+            with pytest.raises(SnapshotError) as refused:
+                await phone.load_snapshot("bad")
+            assert refused.value.reason == reason
+            assert not refused.value.fatal
+            assert marks(phone) == before
+            assert sorted(p.name for p in phone.avd.folder.glob("userdata*")) == ["userdata"]
+            shutil.rmtree(place)
+        with pytest.raises(SnapshotError, match="snapshot doesn't exist"):
+            await phone.load_snapshot("../good")
+        await phone.load_snapshot("good")
+        assert marks(phone) != before
+
+
+async def test_a_tag_that_the_console_could_not_name_is_refused(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        for tag in ("", ".hidden", "a/b", "../x", "a b", "-x"):
+            with pytest.raises(SnapshotError, match="bad snapshot name"):
+                phone.save_snapshot(tag)
+
+
+SAVER = """
+import os, shutil, signal, sys
+from pathlib import Path
+from orchestrator.sim.avd import Avd, DEFAULTS, EMBEDDED
+from orchestrator.sim.disk import Disk
+from orchestrator.sim.snapshots import Snapshots
+from orchestrator.sim.world import World
+
+CHANGES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod")
+
+def save(folder, limit):
+    hardware = Avd("x", folder, DEFAULTS, EMBEDDED).hardware()
+    world = World(Disk(folder / "userdata", EMBEDDED), {})
+    world.clipboard.text = "new"
+    (folder / "userdata/which").write_text("new")
+    calls = 0
+
+    def count(event, args):  # told of every change of the file system before it happens
+        nonlocal calls
+        if event in CHANGES:
+            calls += 1
+            if calls == limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(count)
+    Snapshots(folder / "snapshots", hardware, "image", "1").save("t", world)
+
+golden = Path(sys.argv[1])
+limit = code = 1
+while code:
+    folder = golden.with_name(f"at{limit}")
+    shutil.copytree(golden, folder)
+    child = os.fork()
+    if not child:
+        save(folder, limit)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(code)
+    limit += 1
+"""
+
+
+def saver_of(folder: Path) -> module.Snapshots:
+    hardware = Avd("x", folder, DEFAULTS, EMBEDDED).hardware()
+    return module.Snapshots(folder / "snapshots", hardware, "image", "1")
+
+
+def saved_world(folder: Path) -> tuple[str, str]:
+    """What the snapshot left by a saver holds, in memory and on disk, once it was recovered."""
+    kept = saver_of(folder)
+    kept.recover()
+    assert [path.name for path in (folder / "snapshots").iterdir()] == ["t"]
+    (folder / "scratch").mkdir()
+    prepared = kept.prepare("t", World(Disk(folder / "scratch/userdata", EMBEDDED), {}))
+    return prepared.memory["clipboard"], (prepared.userdata / "which").read_text()
+
+
+def test_a_kill_at_any_moment_of_a_save_leaves_the_old_snapshot_or_the_new(tmp_path: Path) -> None:
+    golden = tmp_path / "golden"
+    (golden / "userdata/data").mkdir(parents=True)
+    (golden / "userdata/which").write_text("old")
+    (golden / "userdata/data/file").write_bytes(os.urandom(1000))
+    world = World(Disk(golden / "userdata", EMBEDDED), {})
+    world.clipboard.text = "old"
+    saver_of(golden).save("t", world)
+    done = subprocess.run(
+        [sys.executable, "-c", SAVER, str(golden)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        text=True,
+    )
+    assert not done.stderr
+    codes = [int(line) for line in done.stdout.split()]
+    assert codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
+    told = [saved_world(tmp_path / f"at{limit}") for limit in range(1, len(codes) + 1)]
+    assert set(told) == {("old", "old"), ("new", "new")}
+    assert told == sorted(told, reverse=True)
+    assert told.count(("old", "old")) > 15
+
+
+@pytest.mark.parametrize("left", ["none", "new", "old and new", "old"])
+def test_a_kill_in_a_load_leaves_one_disk(tmp_path: Path, left: str) -> None:
+    userdata = tmp_path / "userdata"
+    if left in ("none", "new", "old"):
+        userdata.mkdir()
+        (userdata / "which").write_text("living")
+    if "new" in left:
+        (tmp_path / "userdata.new").mkdir()
+    if "old" in left:
+        (tmp_path / "userdata.old").mkdir()
+        (tmp_path / "userdata.old/which").write_text("living" if left != "old" else "replaced")
+    recover_userdata(userdata)
+    assert [path.name for path in tmp_path.iterdir()] == ["userdata"]
+    assert (userdata / "which").read_text() == "living"
+
+
+def test_the_list_has_the_emulators_columns() -> None:
+    assert listing([]) == "There is no snapshot available.\r\n"
+    one = Metadata("clean", 0.0, 16398.874, 138 << 20, "", "", {}, {})
+    lines = listing([one]).split("\r\n")
+    assert lines[0] == "List of snapshots present on all disks:"
+    assert lines[1] == "ID        TAG                 VM SIZE                DATE       VM CLOCK"
+    assert lines[2].startswith("--        clean                  138M ")
+    assert lines[2].endswith("   04:33:18.874")
+    assert len(lines[2]) == len(lines[1])
+
+
+def test_a_copied_tree_keeps_links_modes_times_and_holes(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "sub").mkdir(parents=True)
+    (source / "sub/link").symlink_to("/nowhere")
+    (source / "file").write_bytes(b"x" * 3_000_000)
+    (source / "file").chmod(0o640)
+    os.utime(source / "file", (1, 2))
+    with open(source / "sparse", "wb") as sparse:
+        sparse.truncate(50 << 20)
+    manifest = copy_tree(source, tmp_path / "copy")
+    copy = tmp_path / "copy"
+    assert os.readlink(copy / "sub/link") == "/nowhere"
+    assert (copy / "file").stat().st_mode & 0o777 == 0o640
+    assert (copy / "file").stat().st_mtime == 2
+    assert (copy / "sparse").stat().st_size == 50 << 20
+    assert (copy / "sparse").stat().st_blocks < 1000
+    copy_verified(copy, tmp_path / "again", manifest)
+    (copy / "file").write_bytes(b"y" * 3_000_000)
+    with pytest.raises(Mismatch, match="1 entries differ, first 'file'"):
+        copy_verified(copy, tmp_path / "third", manifest)
