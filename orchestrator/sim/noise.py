@@ -14,7 +14,7 @@ import random
 class Noise:
     def __init__(self, seed: int | None = None) -> None:
         self.seed = seed
-        self._random = None if seed is None else random.Random(seed)  # noqa: S311
+        self._random = None if seed is None else random.Random(seed)
 
     def row_gap(self) -> int:
         """How far the next row id lies beyond the expected one."""

@@ -12,7 +12,7 @@ from orchestrator.device.check import passed, run_check
 from orchestrator.device.expectations import EXPECTATIONS
 
 
-@pytest.mark.parametrize("noise", [None, 1])
+@pytest.mark.parametrize("noise", [None, *range(1, 21)])
 def test_the_simulated_phone_keeps_every_expectation(noise: int | None, tmp_path: Path) -> None:
     with simulated_phone(noise=noise) as running:
         device, _ = boot(running)

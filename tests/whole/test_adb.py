@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sim.programs.apks import apk
 from tests.whole.conftest import Phone
 
 MEGABYTE = 1 << 20
@@ -146,3 +147,11 @@ def test_reboot_comes_back_with_another_boot_id(phone: Phone) -> None:
     phone.out("wait-for-device")
     assert phone.device.wait_ready(30).ready
     assert phone.out("shell", "cat /proc/sys/kernel/random/boot_id") != before
+
+
+def test_an_apk_is_installed_listed_and_removed(phone: Phone, tmp_path: Path) -> None:
+    (tmp_path / "app.apk").write_bytes(apk("com.example.walk"))
+    assert "Success" in phone.out("install", str(tmp_path / "app.apk"))
+    assert "package:com.example.walk" in phone.out("shell", "pm list packages")
+    assert "Success" in phone.out("uninstall", "com.example.walk")
+    assert "com.example.walk" not in phone.out("shell", "pm list packages")

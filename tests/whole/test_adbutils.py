@@ -76,6 +76,6 @@ def test_twenty_shells_at_once_each_get_their_own_answer(theirs: adbutils.AdbDev
 
 
 def test_root_makes_it_root(phone: Phone, theirs: adbutils.AdbDevice) -> None:
-    theirs.root()
+    theirs.root()  # type: ignore[no-untyped-call]
     phone.out("wait-for-device")
     assert theirs.shell("id -u") == "0"

@@ -25,9 +25,12 @@ class Eyes:
         return Image.open(io.BytesIO(png)).convert("RGB")
 
     def find(self, colour: str, within: Box = (0, 0, 1080, 2400)) -> Box | None:
-        """The smallest box around everything of this colour."""
+        """The smallest box around everything of exactly this colour."""
         image = self.look().crop(within)
-        apart = ImageChops.difference(image, Image.new("RGB", image.size, colour)).convert("L")
+        red, green, blue = ImageChops.difference(
+            image, Image.new("RGB", image.size, colour)
+        ).split()
+        apart = ImageChops.lighter(ImageChops.lighter(red, green), blue)
         mask = apart.point([255] + [0] * 255)
         box = mask.getbbox()
         if box is None:
@@ -79,7 +82,7 @@ def test_words_are_typed_on_the_keys_one_can_see(
     tap(*middle(eyes.waits_for(GREY_COG)))
     eyes.waits_for(BLUE_NETWORK)
     tap(540, 340)  # the search box, above the list
-    left, top, right, bottom = eyes.waits_for(KEYBOARD, (0, 1200, 1080, 2400))
+    left, top, right, bottom = eyes.waits_for(KEYBOARD)
     column, row = (right - left) / 10, (bottom - top) / 4
     for letter in "wifi":
         line = next(n for n, keys in enumerate(("qwertyuiop", "asdfghjkl")) if letter in keys)

@@ -271,7 +271,7 @@ def unknown_sources(world: World, screen: Screen) -> Node:
             row("Allow from this source", on=on, tap=flip, id=UNKNOWN_SOURCES),
             text(
                 "Your phone and personal data are more vulnerable to attack by unknown apps. "
-                "By installing apps from this source, you accept the responsibility for any damage.",
+                "By installing apps from this source, you accept responsibility for any damage.",
                 colour=theme.TEXT_SOFT,
                 size=theme.SMALL,
             ),

@@ -112,7 +112,9 @@ def display(world: World, args: list[str]) -> str:
         f"density {DENSITY}, {DENSITY}.0 x {DENSITY}.0 dpi, state {on}, type INTERNAL}}\n\n"
         "Logical Displays: size=1\n  Display 0:\n    mDisplayId=0\n"
         f'    mBaseDisplayInfo=DisplayInfo{{"Built-in Screen", displayId 0, real {shape}, '
-        f"rotation 0, state {on}}}\n\nDisplay Power Controller:\n  mScreenState={on}\n"
+        f"rotation 0, state {on}}}\n    mViewports=[DisplayViewport{{type=INTERNAL, valid=true, "
+        f"displayId=0, orientation=0, logicalFrame=Rect(0, 0 - {WIDTH}, {HEIGHT})}}]\n"
+        f"\nDisplay Power Controller:\n  mScreenState={on}\n"
         f"  mScreenBrightness={world.settings.get('system', 'screen_brightness') or 102}\n"
     )
 

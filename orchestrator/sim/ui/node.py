@@ -136,6 +136,16 @@ def clipped(node: Node, view: Rect) -> Node | None:
     return replace(node, visible=seen, children=kept)
 
 
+def shifted(node: Node, down: int) -> Node:
+    """The node and all below it, moved down by so many pixels."""
+    left, top, right, bottom = node.frame
+    return replace(
+        node,
+        frame=Rect(left, top + down, right, bottom + down),
+        children=tuple(shifted(child, down) for child in node.children),
+    )
+
+
 def hit(root: Node, x: int, y: int, wanted: Callable[[Node], bool]) -> Node | None:
     """The topmost node at this point that is wanted."""
     found = None

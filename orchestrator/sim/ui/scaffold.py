@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import theme
-from .node import SCREEN, WIDTH, Action, Fill, Icon, Node, Rect, clipped, dp
+from .node import SCREEN, WIDTH, Action, Fill, Icon, Node, Rect, clipped, dp, shifted
 from .screen import Screen
 from .widgets import Button, Piece, bar, box, column, line_of, space, text
 
@@ -91,8 +91,12 @@ def page(
     length = natural[-1].frame.bottom if natural else 0
     reach = max(0, length - view.height)
     offset = min(screen.scroll.get(key, reach if from_end else 0), reach)
-    placed = column([*pieces, *tail], 0, view.top - offset, WIDTH)
-    rows = tuple(node for p in placed if (node := clipped(p, view)) is not None)
+    rows = tuple(
+        node
+        for row in natural
+        if row.frame.bottom > offset and row.frame.top < offset + view.height
+        if (node := clipped(shifted(row, view.top - offset), view)) is not None
+    )
     listing = Node(
         view,
         "androidx.recyclerview.widget.RecyclerView",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LONG_PRESS_MS = 500
 STILL_PX = 24  # a finger that moved less than this did not move
 PULL_PX = 300  # a pull on the shade
+SCROLL_STEP_PX = 120
 
 DIGITS = {7 + digit: str(digit) for digit in range(10)}
 LETTERS = {29 + index: chr(ord("a") + index) for index in range(26)}
@@ -64,10 +65,25 @@ def tap(world: World, x: int, y: int) -> None:
         return
     world.windows.moved()
     if node.field:
-        if owner := world.windows.prompt or world.windows.front():
-            owner[1].focus = node.field
+        focus(world, node.field)
     elif node.tap is not None:
         node.tap()
+
+
+def focus(world: World, field: str) -> None:
+    """The field gets the keyboard, and its list is scrolled until the keyboard does not hide it."""
+    owner = world.windows.prompt or world.windows.front()
+    if owner is None:
+        return
+    owner[1].focus = field
+    while True:
+        nodes = [node for window in world.windows.layers() for node in window.root.walk()]
+        if any(node.field == field and node.bounds == node.frame for node in nodes):
+            return
+        lists = [node for node in nodes if node.scrolls and node.offset < node.reach]
+        if not lists:
+            return
+        owner[1].scroll[lists[0].scrolls] = min(lists[0].reach, lists[0].offset + SCROLL_STEP_PX)
 
 
 def long_press(world: World, x: int, y: int) -> None:
@@ -103,14 +119,13 @@ def swipe(world: World, start: tuple[int, int], end: tuple[int, int], duration_m
 
 def type_text(world: World, text: str) -> None:
     """Goes to the field that has the keyboard; without one it is lost, as on a real phone."""
-    screen = world.windows.typing()
-    if screen is None:
-        return
-    for character in text:
-        if character == "\n":
+    first, *rest = text.split("\n")
+    if screen := world.windows.typing():
+        screen.fields[screen.focus] = screen.fields.get(screen.focus, "") + first
+    for line in rest:
+        if screen := world.windows.typing():
             enter(world, screen)
-        else:
-            screen.fields[screen.focus] = screen.fields.get(screen.focus, "") + character
+        type_text(world, line)
 
 
 def enter(world: World, screen: Screen) -> None:
