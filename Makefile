@@ -5,6 +5,13 @@ PYTHON ?= python3
 # Tests wait on sockets more than they compute.
 TEST_WORKERS ?= 4
 VENV := .venv
+BACKEND ?= auto
+SEED ?= 0
+REPEATS ?= 1
+AGENT ?= reference
+CASES ?= cases/public
+RUN_OPTIONS = --backend $(BACKEND) --seed $(SEED) --repeats $(REPEATS) --agent '$(AGENT)' \
+	$(if $(K),-k '$(K)') $(if $(RUN),--run $(RUN))
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
@@ -14,17 +21,23 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help smoke run_public test lint format lock clean
+
+.PHONY: help smoke run_public report check_cases test lint format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-smoke: $(INSTALLED) ## Boot a phone and show it
-	@$(BIN)/emufarm smoke
+smoke: $(INSTALLED) ## Run the smoke case on one phone
+	@$(BIN)/emufarm run cases/smoke --devices 1 $(RUN_OPTIONS)
 
-run_public: ## Run the public cases (not in this version yet)
-	@echo "run_public is not in this version yet; 'make smoke' boots a phone and shows it." >&2
-	@exit 2
+run_public: $(INSTALLED) ## Run the public cases (DEVICES SEED REPEATS AGENT CASES K RUN BACKEND)
+	@$(BIN)/emufarm run $(CASES) $(if $(DEVICES),--devices $(DEVICES)) $(RUN_OPTIONS)
+
+report: $(INSTALLED) ## Report the latest run, or RUN=name, into runs/report.json
+	@$(BIN)/emufarm report $(if $(RUN),runs/$(RUN))
+
+check_cases: $(INSTALLED) ## Prove every case by its controls
+	@$(BIN)/emufarm cases check $(CASES) $(if $(DEVICES),--devices $(DEVICES)) $(if $(K),-k '$(K)')
 
 test: lint ## Run every check, then every test
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal

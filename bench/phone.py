@@ -59,7 +59,7 @@ def timed_boot() -> float:
         create_avd(Path(home), "bench")
         command = [*simulator(), "-avd", "bench", "-port", str(claim.port)]
         env = {**os.environ, "ANDROID_AVD_HOME": home, "HOME": home}
-        env["ANDROID_ADB_SERVER_PORT"] = str(ports.free_port())
+        env["ANDROID_ADB_SERVER_PORT"] = str(claim.server_port)
         started = time.perf_counter()
         with subprocess.Popen(command, env=env, stdout=subprocess.PIPE) as process:
             assert process.stdout is not None

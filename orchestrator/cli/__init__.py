@@ -10,9 +10,9 @@ import sys
 import typer
 
 from ..errors import EmufarmError, UsageError
-from . import device, sim, smoke
+from . import device, reporting, run, sim, smoke, worker
 
-USAGE, FAILED, INTERRUPTED = 2, 1, 130
+USAGE, FAILED, INTERRUPTED = 2, 20, 130
 
 app = typer.Typer(
     name="emufarm",
@@ -22,8 +22,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("run")(run.run)
+app.command("resume")(run.resume)
+app.command("report")(reporting.report)
 app.command("sim")(sim.sim)
 app.command("smoke")(smoke.smoke)
+app.command("worker")(worker.worker)
 app.add_typer(device.app, name="device")
 
 

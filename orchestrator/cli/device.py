@@ -9,6 +9,7 @@ import typer
 
 from ..device.check import Finding, passed, run_check
 from ..device.console import Console
+from ..device.faults import DeviceFault
 from ..device.phone import Device, console_port
 from ..errors import UsageError
 
@@ -46,6 +47,7 @@ def check(
     Example: emufarm device check -s emulator-5554 --destructive
     """
     phone = Device(serial, adb_port, console=_console(serial, token))
+    _must_be_listed(phone)
     try:
         findings = run_check(phone, destructive=destructive, folder=folder, on_finding=_show)
     except OSError as error:
@@ -58,6 +60,23 @@ def check(
     )
     if not passed(findings):
         raise typer.Exit(1)
+
+
+def _must_be_listed(phone: Device) -> None:
+    """A phone in a bad state is what the check is for; one that nobody knows is a typing error."""
+    try:
+        phone.wire.state()
+    except DeviceFault as fault:
+        if fault.reason == "adb_server":
+            raise UsageError(
+                f"no adb server answers on port {phone.wire.server_port}: "
+                "`adb start-server` starts one, --adb-port names another"
+            ) from fault
+        if fault.reason == "device_not_found":
+            raise UsageError(
+                f"the adb server on port {phone.wire.server_port} has no phone {phone.serial!r}: "
+                "`adb devices` lists those it has"
+            ) from fault
 
 
 def _console(serial: str, token: Path | None) -> Console | None:

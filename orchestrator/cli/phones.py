@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..device.adb import adb_binary
-from ..device.console import Console
-from ..device.phone import Device
-from ..device.readiness import Readiness
-from ..device.supervisor import SupervisorClient
-from ..errors import EmufarmError, UsageError
+from ..errors import UsageError
 from ..fleet.local import Golden, LocalDevice
+from ..fleet.reach import boot as boot
+from ..fleet.reach import reach as reach
 from ..sim.avd import AvdError, create_avd
 
 AVD = "emufarm"
@@ -63,19 +61,3 @@ def simulated_phone(
             env=env,
         ) as running:
             yield running
-
-
-def reach(running: LocalDevice) -> Device:
-    """The device room's hold on a phone that this command started."""
-    client = SupervisorClient(running.control_port, running.token_file.read_text().strip())
-    console = Console(running.console_port, client.facts().console_token)
-    return Device(running.serial, running.adb_port, console=console, supervisor=client)
-
-
-def boot(running: LocalDevice, seconds: float = 60.0) -> tuple[Device, Readiness]:
-    """Waits until the phone is ready; says what is missing where it is not."""
-    device = reach(running)
-    readiness = device.wait_ready(seconds)
-    if not readiness.ready:
-        raise EmufarmError(f"{running.serial} is not ready: {'; '.join(readiness.missing)}")
-    return device, readiness

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from shlex import quote
 from types import FrameType
 from typing import Annotated
 
@@ -10,6 +11,8 @@ import typer
 
 from ..device.adb import adb_binary
 from ..errors import EmufarmError
+from ..fleet.exits import as_shell
+from ..fleet.last_words import last_words
 from .phones import boot, simulated_phone
 
 EXAMPLE = """Example: emufarm sim --noise 7, then in another terminal the `export` line it prints,
@@ -28,7 +31,7 @@ def sim(
     adb_port: Annotated[int | None, typer.Option(help="Port of the private adb server.")] = None,
 ) -> None:
     """Boot a simulated phone, print how to reach it, and keep it until Ctrl-C."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    _end_cleanly()
     with simulated_phone(
         noise=noise, seed=seed, fault=fault, port=port, adb_port=adb_port
     ) as running:
@@ -37,10 +40,11 @@ def sim(
         console_token = running.home / ".emulator_console_auth_token"
         typer.echo(f"{running.serial} is up: Android API {facts.api_level}, simulated")
         typer.echo(f"  fingerprint  {facts.fingerprint}")
-        typer.echo(f"  adb          {adb_binary()}")
+        # With our adb first: another version's client would try to kill this server.
         typer.echo(
             f"  reach it     export ANDROID_ADB_SERVER_PORT={running.adb_port} "
-            f"ANDROID_SERIAL={running.serial} HOME={running.home}"
+            f"ANDROID_SERIAL={running.serial} HOME={quote(str(running.home))} "
+            f"PATH={quote(str(adb_binary().parent))}:$PATH"
         )
         typer.echo(f"  console      127.0.0.1:{running.console_port}, token in {console_token}")
         typer.echo(f"  log          {running.log}")
@@ -50,7 +54,20 @@ def sim(
         except KeyboardInterrupt:
             typer.echo("stopping")
             return
-        raise EmufarmError(f"the phone ended by itself with exit code {code}")
+        if code != 0:
+            raise EmufarmError(
+                f"the phone ended by itself, exit code {as_shell(code)}; it said:\n"
+                f"{last_words(running) or '(nothing)'}"
+            )
+        typer.echo("the phone was switched off")
+
+
+def _end_cleanly() -> None:
+    """However a person ends it, in the background of a script too, what it wrote is removed."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup's word stands
+        signal.signal(signal.SIGHUP, _interrupt)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

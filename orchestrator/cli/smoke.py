@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..device.thumbnail import thumbnail
-from ..errors import EmufarmError
+from ..errors import EmufarmError, UsageError
 from .phones import boot, simulated_phone
 
 
@@ -23,6 +23,10 @@ def smoke(
 
     Example: emufarm smoke --folder /tmp/smoke
     """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot write to {folder}: {error.strerror}; choose --folder") from error
     started = time.monotonic()
     with simulated_phone() as running:
         device, _ = boot(running)
@@ -33,7 +37,6 @@ def smoke(
         before = device.foreground()
         device.packages.open("com.android.settings")
         shot = device.screen.capture()
-        folder.mkdir(parents=True, exist_ok=True)
         picture = folder / "screen.png"
         picture.write_bytes(shot.png)
         typer.echo(f"opened     {device.foreground().activity}")

@@ -46,10 +46,17 @@ class _Client(adbutils.AdbClient):
     def __init__(self, port: int, deadline: Deadline) -> None:
         super().__init__(host="127.0.0.1", port=port)
         self._deadline = deadline
+        self._made: list[AdbConnection] = []
 
     def make_connection(self, timeout: float | None = None) -> AdbConnection:
         """The deadline of the whole call counts, not adbutils' own of each."""
-        return _Connection(self.port, self._deadline)
+        self._made.append(_Connection(self.port, self._deadline))
+        return self._made[-1]
+
+    def close(self) -> None:
+        """What adbutils leaves open where a request is refused."""
+        for connection in self._made:
+            connection.close()  # type: ignore[no-untyped-call]
 
 
 def _send(phone: adbutils.AdbDevice, file: BinaryIO, path: str) -> int:
@@ -117,30 +124,45 @@ class Adb:
 
     def forward(self, local: str, remote: str, *, timeout: float = 5.0) -> None:
         """A port of ours that leads into the phone, such as `tcp:8000` to `tcp:80`."""
-        self._call(f"forward {local}", timeout, lambda phone: phone.forward(local, remote))
+        self._call(
+            f"forward {local}", timeout, lambda phone: phone.forward(local, remote), "adb_refused"
+        )
 
     def reverse(self, remote: str, local: str, *, timeout: float = 5.0) -> None:
         """A port of the phone's that leads to us."""
-        self._call(f"reverse {remote}", timeout, lambda phone: phone.reverse(remote, local))
+        self._call(
+            f"reverse {remote}", timeout, lambda phone: phone.reverse(remote, local), "adb_refused"
+        )
 
-    def _call(self, during: str, timeout: float, act: Callable[[adbutils.AdbDevice], T]) -> T:
+    def _call(
+        self,
+        during: str,
+        timeout: float,
+        act: Callable[[adbutils.AdbDevice], T],
+        refused: str = "sync_refused",
+    ) -> T:
+        client = _Client(self.server_port, Deadline(timeout))
         try:
-            return act(_Client(self.server_port, Deadline(timeout)).device(self.serial))
+            return act(client.device(self.serial))
         except (TimeoutError, AdbTimeout) as error:
             raise DeviceFault("timeout", f"not done within {timeout:g} s", during=during) from error
         except ConnectionRefusedError as error:
             text = f"cannot connect to daemon at tcp:{self.server_port}: {error}"
             raise DeviceFault("adb_server", text, during=during) from error
+        except struct.error as error:  # adbutils unpacks what it got, whole or not
+            raise DeviceFault("transport_closed", str(error), during=during) from error
         except (AdbError, EOFError, AssertionError, ValueError) as error:
-            # What adb itself refused keeps its reason; the rest is the file service's own no.
+            # What adb itself refused keeps its reason; the rest is the service's own no.
             text = " ".join(str(part) for part in error.args) or type(error).__name__
             reason = "transport_closed" if _CUT_OFF.search(text) else classify(text)
-            reason = "sync_refused" if reason == "adb_refused" else reason
+            reason = refused if reason == "adb_refused" else reason
             raise DeviceFault(reason, text, during=during) from error
         except ConnectionError as error:
             raise DeviceFault("transport_closed", str(error), during=during) from error
         except OSError as error:
             raise DeviceFault("local_file", str(error), during=during) from error
+        finally:
+            client.close()
 
 
 def adb_binary() -> Path:

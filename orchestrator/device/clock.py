@@ -22,16 +22,16 @@ class Clock:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def now(self) -> float:
+    def now(self, *, timeout: float = 30.0) -> float:
         """Seconds since 1970 by the phone."""
-        text = self._shell.answer("date", "+%s.%N").strip()
+        text = self._shell.answer("date", "+%s.%N", timeout=timeout).strip()
         if not re.fullmatch(r"\d+\.\d+", text):
             raise DeviceFault("bad_answer", f"not a time: {text!r}", during="date")
         return float(text)
 
-    def offset(self) -> ClockOffset:
+    def offset(self, *, timeout: float = 30.0) -> ClockOffset:
         before = time.time()
-        now = self.now()
+        now = self.now(timeout=timeout)
         after = time.time()
         return ClockOffset(now - (before + after) / 2, (after - before) / 2)
 
@@ -42,8 +42,9 @@ class Clock:
         # toybox takes MMDDhhmmYYYY.SS in the phone's own zone; -u makes it UTC.
         stamp = time.strftime("%m%d%H%M%Y.%S", time.gmtime(when))
         self._shell.do("date", "-u", stamp, root=True)
-        if abs(self.now() - when) > 5:
-            raise DeviceFault("command_failed", f"the clock is at {self.now()}", during="date")
+        now = self.now()
+        if abs(now - when) > 5:
+            raise DeviceFault("command_failed", f"it is {now} after a set to {when}", during="date")
 
     def boot_id(self) -> str:
         """New at every boot; a snapshot load brings the baked one back."""
@@ -53,4 +54,8 @@ class Clock:
         return text
 
     def uptime(self) -> float:
-        return float(self._shell.answer("cat", "/proc/uptime").split()[0])
+        text = self._shell.answer("cat", "/proc/uptime")
+        found = re.match(r"\d+\.\d+ ", text)
+        if found is None:
+            raise DeviceFault("bad_answer", f"not an uptime: {text[:200]!r}", during="uptime")
+        return float(found[0])

@@ -21,6 +21,14 @@ _DONE = re.compile(rb"(?:^|\n)(?:OK(?:: [^\r\n]*)?|KO:[^\r\n]*)\r?\n\Z")
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What the console said to one command."""
+
+    words: str  # all of it, the final `OK` included
+    value: str  # the lines before that
+
+
+@dataclass(frozen=True)
 class SnapshotRow:
     tag: str
     size: str
@@ -39,8 +47,10 @@ def parse_snapshots(text: str) -> tuple[SnapshotRow, ...]:
     """`avd snapshot list`: columns run into each other on the left, so rows are read from the
     right; a reply that is neither a list nor the empty one is a fault."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    if lines == ["There is no snapshot available."] or not lines:
+    if lines == ["There is no snapshot available."]:
         return ()
+    if not lines:
+        raise DeviceFault("bad_answer", "the console lists nothing, not even that there is none")
     rows = []
     for line in lines:
         if line.startswith(("List of", "ID ")):
@@ -63,12 +73,18 @@ class Console:
 
     def ask(self, command: str, *, authenticated: bool = True, timeout: float = 10.0) -> str:
         """The reply's lines before `OK`; a `KO` is a fault with the console's own words."""
+        return self.say(command, authenticated=authenticated, timeout=timeout).value
+
+    def say(self, command: str, *, authenticated: bool = True, timeout: float = 10.0) -> Reply:
+        """The same, with all the words."""
         started = time.monotonic()
-        reply, fault = "", None
+        words, fault = "", None
         try:
             reply = self._speak(command, authenticated, Deadline(timeout))
+            words = reply.words
             return reply
         except DeviceFault as error:
+            words = error.text if error.reason == "console_refused" else ""
             fault = DeviceFault(error.reason, error.text, during=f"console {command}")
             raise fault from error
         except TimeoutError as error:
@@ -79,21 +95,25 @@ class Console:
             fault = DeviceFault("console_unreachable", str(error), during=f"console {command}")
             raise fault from error
         finally:
-            if self.listener is not None:
+            listener = self.listener  # once: another thread may end it meanwhile
+            if listener is not None:
                 told = None if fault is None else str(fault)
                 seconds = time.monotonic() - started
-                data = reply.encode()
-                self.listener(Spoken("console", command, data, b"", None, told, seconds))
+                listener(Spoken("console", command, words.encode(), b"", None, told, seconds))
 
-    def _speak(self, command: str, authenticated: bool, deadline: Deadline) -> str:
+    def _speak(self, command: str, authenticated: bool, deadline: Deadline) -> Reply:
         if "\n" in command or "\r" in command:
             raise DeviceFault("console_refused", f"a command is one line: {command!r}")
+        try:
+            line = f"{command}\n".encode()
+        except UnicodeEncodeError as error:
+            raise DeviceFault("console_refused", f"not a text: {error}") from error
         with dial(self.port, deadline) as connection:
             greeting = _reply(connection)
-            if authenticated and "Authentication required" in greeting:
+            if authenticated and "Authentication required" in greeting.value:
                 connection.send(f"auth {self._token}\n".encode())
                 _reply(connection)
-            connection.send(f"{command}\n".encode())
+            connection.send(line)
             return _reply(connection, closing=command == "kill")
 
     def ping(self) -> str:
@@ -114,20 +134,19 @@ class Console:
         tag = self.ask("avd snapshot get")
         return None if tag in ("(null)", "") else tag
 
-    def load_snapshot(self, tag: str) -> None:
-        """Acknowledged only: see snapshot.py for what proves it."""
-        self._snapshot("load", tag)
+    def load_snapshot(self, tag: str) -> str:
+        """The console's words; they only acknowledge: see snapshot.py for what proves a load."""
+        return self._snapshot(load_command(tag))
 
     def save_snapshot(self, tag: str) -> None:
-        self._snapshot("save", tag)
+        self._snapshot(f"avd snapshot save {check_tag(tag)}")
 
     def delete_snapshot(self, tag: str) -> None:
-        self._snapshot("del", tag)
+        self._snapshot(f"avd snapshot del {check_tag(tag)}")
 
-    def _snapshot(self, verb: str, tag: str) -> None:
-        command = f"avd snapshot {verb} {check_tag(tag)}"
+    def _snapshot(self, command: str) -> str:
         try:
-            self.ask(command, timeout=SNAPSHOT_SECONDS)
+            return self.say(command, timeout=SNAPSHOT_SECONDS).words
         except DeviceFault as fault:
             if fault.reason != "console_refused":
                 raise
@@ -152,7 +171,11 @@ class Console:
         self.ask("kill")
 
 
-def _reply(connection: DeadlineSocket, *, closing: bool = False) -> str:
+def load_command(tag: str) -> str:
+    return f"avd snapshot load {check_tag(tag)}"
+
+
+def _reply(connection: DeadlineSocket, *, closing: bool = False) -> Reply:
     """Lines up to the final `OK`; KO lines are gathered until the console falls silent."""
     data = bytearray()
     while not _DONE.search(data[-4096:] if len(data) > 4096 else data):
@@ -164,13 +187,13 @@ def _reply(connection: DeadlineSocket, *, closing: bool = False) -> str:
         data += piece
         if len(data) > _REPLY_LIMIT:
             raise DeviceFault("output_too_large", f"a reply of more than {_REPLY_LIMIT} bytes")
-    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-    lines = text.rstrip("\n").split("\n")
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n").rstrip("\n")
+    lines = text.split("\n")
     refusals = [line for line in lines if line.startswith("KO:")]
     if refusals:
         raise DeviceFault("console_refused", "\n".join([*refusals, *_more_refusals(connection)]))
     last = lines.pop()
-    return "\n".join([*lines, last[4:]] if last.startswith("OK: ") else lines)
+    return Reply(text, "\n".join([*lines, last[4:]] if last.startswith("OK: ") else lines))
 
 
 def _more_refusals(connection: DeadlineSocket) -> list[str]:
@@ -179,7 +202,7 @@ def _more_refusals(connection: DeadlineSocket) -> list[str]:
     A command that the console always answers at once marks the end.
     """
     data = bytearray()
-    connection.deadline = Deadline(2)
+    connection.deadline = Deadline(connection.deadline.share(2))
     try:
         connection.send(b"ping\n")
         while b"I am alive!" not in data and (piece := connection.recv(4096)):

@@ -5,8 +5,13 @@ A socket's own time-out starts anew with every byte, so a peer that trickles wou
 
 from __future__ import annotations
 
+import math
 import socket
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
 
 
 class Deadline:
@@ -23,6 +28,10 @@ class Deadline:
             raise TimeoutError(f"no answer within {self.seconds:g} s")
         return left
 
+    def share(self, seconds: float = math.inf) -> float:
+        """For one step of several: what it asks for, or what is left; 0 once there is nothing."""
+        return max(0.0, min(seconds, self._end - time.monotonic()))
+
     @property
     def passed(self) -> bool:
         return time.monotonic() >= self._end
@@ -37,11 +46,18 @@ class DeadlineSocket(socket.socket):
         self.settimeout(self.deadline.left())
         return super().recv(bufsize, flags)
 
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0, /) -> int:
+        self.settimeout(self.deadline.left())
+        return super().recv_into(buffer, nbytes, flags)
+
     def send(self, data: bytes, flags: int = 0, /) -> int:  # type: ignore[override]
         """All of it: with a time-out set, a plain send may stop half-way."""
+        self.sendall(data, flags)
+        return len(data)
+
+    def sendall(self, data: ReadableBuffer, flags: int = 0, /) -> None:
         self.settimeout(self.deadline.left())
         super().sendall(data, flags)
-        return len(data)
 
     def send_some(self, data: memoryview) -> int:
         """As much as fits now, 0 where nothing does."""

@@ -87,9 +87,9 @@ ADB_RULES = _rules(
 )
 
 # The framework's words, which programs print and then often exit 0.
-SERVICE_MISSING = re.compile(r"Can't find service: (\S+)|No service published for: (\S+)")
-PROVIDER_ERROR = re.compile(r"Error while accessing provider:\s*(\S+)")
-PACKAGE_MISSING = re.compile(r"Unable to find package: (\S+)")
+SERVICE_MISSING = re.compile(r"Can't find service: \S+|No service published for: \S+")
+PROVIDER_ERROR = re.compile(r"Error while accessing provider:\s*\S+")
+PACKAGE_MISSING = re.compile(r"^Unable to find package: \S+", re.MULTILINE)
 
 
 def classify(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from .adb import Adb
+from .deadline import Deadline
 from .faults import DeviceFault
 from .shell import Shell
 
@@ -59,17 +60,20 @@ class Files:
         are read; a database that never rests is a fault.
         """
         target = folder / path.rpartition("/")[2]
+        deadline = Deadline(timeout)
         for _ in range(_DATABASE_TRIES):
-            before = self._parts(path)
+            before = self._parts(path, deadline)
             if "" not in before:
                 raise DeviceFault(
                     "command_failed", f"{path} does not exist", during="database pull"
                 )
-            copies = {part: self.read(path + part, root=True, timeout=timeout) for part in before}
+            copies = {
+                part: self.read(path + part, root=True, timeout=deadline.share()) for part in before
+            }
             seen = {part: hashlib.sha256(data).hexdigest() for part, data in copies.items()}
             # Readers write into -shm, which sqlite rebuilds from -wal where it does not fit.
-            after = {part: digest for part, digest in self._parts(path).items() if part != "-shm"}
-            if after == {part: digest for part, digest in seen.items() if part != "-shm"}:
+            after = self._parts(path, deadline)
+            if all(after.get(part) == seen.get(part) for part in ("", "-wal")):
                 break
         else:
             text = f"{path} changed during each of {_DATABASE_TRIES} copies"
@@ -84,10 +88,9 @@ class Files:
             raise DeviceFault("local_file", str(error), during="database pull") from error
         return target
 
-    def _parts(self, path: str) -> dict[str, str]:
+    def _parts(self, path: str, deadline: Deadline) -> dict[str, str]:
         """Digest by suffix, of the parts that exist."""
-        result = self._shell.query(
-            "sha256sum", *(path + part for part in DATABASE_PARTS), root=True, timeout=120
-        )
+        names = (path + part for part in DATABASE_PARTS)
+        result = self._shell.query("sha256sum", *names, root=True, timeout=deadline.share())
         lines = re.findall(r"^([0-9a-f]{64})  (.*)$", result.text, re.MULTILINE)
         return {name.removeprefix(path): digest for digest, name in lines}

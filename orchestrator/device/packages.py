@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .adb import Adb
 from .faults import DeviceFault
-from .shell import Shell, require_package
+from .shell import Shell, require_package, succeeded
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Packages:
     def paths(self, package: str) -> tuple[str, ...]:
         """Where its APKs lie; empty where it is not installed."""
         result = self._shell.query("pm", "path", package)
+        if result.exit_code != 1 or result.stdout or result.stderr:  # else a plain no
+            succeeded(result)
         lines = result.text.splitlines()
         return tuple(line[8:].strip() for line in lines if line.startswith("package:"))
 

@@ -31,12 +31,13 @@ def converse(connection: DeadlineSocket, stdin: bytes, out: bytearray, err: byte
         buffer += piece
         while len(buffer) >= 5:
             kind, length = struct.unpack_from("<BI", buffer)
-            if kind == _EXIT and len(buffer) >= 5 + length:
-                return buffer[5] if length else 0
-            if kind not in (_STDOUT, _STDERR, _EXIT) or length > OUTPUT_LIMIT:
+            known = length == 1 if kind == _EXIT else kind in (_STDOUT, _STDERR)
+            if not known or length > OUTPUT_LIMIT:
                 raise DeviceFault("bad_answer", f"not a shell packet: {bytes(buffer[:5])!r}")
             if len(buffer) < 5 + length:
                 break
+            if kind == _EXIT:
+                return buffer[5]
             target = out if kind == _STDOUT else err
             target += memoryview(buffer)[5 : 5 + length]
             del buffer[: 5 + length]

@@ -21,6 +21,7 @@ from .shell import Shell
 from .snapshot import Snapshots
 from .supervisor import SupervisorClient
 from .touch import Touch
+from .transport import renew
 from .wire import Listener, Wire
 
 
@@ -71,7 +72,7 @@ class Device:
 
     @property
     def snapshots(self) -> Snapshots:
-        return Snapshots(self.shell, self.console)
+        return Snapshots(self.shell, self.console, self.files)
 
     def foreground(self) -> Foreground:
         return foreground(self.shell)
@@ -94,16 +95,11 @@ class Device:
         return identify(self.shell, self._console, version)
 
     def reconnect(self) -> None:
-        """Rung 1 of the recovery ladder: drop the connection, announce the emulator again."""
+        """Rung 1 of the recovery ladder: drop the connection, wait for another, use it."""
+        emulator = None if self._console is None else self._console.port + 1
 
         def attempt() -> None:
-            try:
-                self.wire.reconnect()
-            except DeviceFault as fault:
-                if fault.reason != "device_not_found":
-                    raise
-            if self._console is not None:
-                self.wire.announce(self._console.port + 1)
+            renew(self.wire, emulator)
             self.wire.shell("true", timeout=5)
 
         RECONNECT(attempt)

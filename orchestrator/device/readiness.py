@@ -16,6 +16,7 @@ from .foreground import parse_focus
 from .shell import Shell
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+_LAST_LOOK = 1.0  # for each condition, when the time is up
 Pause = Callable[[float], None]
 
 
@@ -37,22 +38,23 @@ def missing(shell: Shell, *, timeout: float = 10.0) -> tuple[str, ...]:
 
 
 def wait_ready(shell: Shell, seconds: float, *, pause: Pause = time.sleep) -> Readiness:
-    """Ask until nothing is missing or the time has passed."""
+    """Ask until nothing is missing or the time has passed; then once more for all that is."""
     started, deadline, step = time.monotonic(), Deadline(seconds), _FIRST_PAUSE
     while True:
-        lacking = _first_missing(shell)
+        lacking = _first_missing(shell, max(_LAST_LOOK, deadline.share(10)))
         if lacking and deadline.passed:
-            return Readiness(missing(shell) or lacking, time.monotonic() - started)
+            lacking = missing(shell, timeout=_LAST_LOOK) or lacking
+            return Readiness(lacking, time.monotonic() - started)
         if not lacking:
             return Readiness((), time.monotonic() - started)
         pause(step)
         step = min(step * 1.2, _LONGEST_PAUSE)
 
 
-def _first_missing(shell: Shell) -> tuple[str, ...]:
+def _first_missing(shell: Shell, timeout: float) -> tuple[str, ...]:
     """While the phone boots there is no point in asking for what comes later."""
     for condition in _CONDITIONS:
-        text = condition(shell, 10.0)
+        text = condition(shell, timeout)
         if text:
             return (text,)
     return ()

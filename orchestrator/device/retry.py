@@ -14,7 +14,7 @@ from tenacity.retry import retry_if_exception
 from tenacity.stop import stop_after_attempt, stop_after_delay
 from tenacity.wait import wait_exponential
 
-from .faults import DeviceFault
+from ..errors import EmufarmError
 
 T = TypeVar("T")
 
@@ -25,7 +25,8 @@ class Policy(Protocol):
 
 
 def _is_transient(error: BaseException) -> bool:
-    return isinstance(error, DeviceFault) and error.transient
+    """A fault says so itself: DeviceFault here, CoordinatorAway in a room above."""
+    return isinstance(error, EmufarmError) and getattr(error, "transient", False)
 
 
 def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) -> Policy:
@@ -45,3 +46,6 @@ def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) 
 QUERY = _policy(tries=3, seconds=5, first_wait=0.05, longest_wait=0.5)
 # Rung 1 of the recovery ladder.
 RECONNECT = _policy(tries=3, seconds=15, first_wait=0.5, longest_wait=4)
+# A coordinator that is being restarted or moved to another node: its workers wait for it rather
+# than throw away a sealed bundle. Only calls that may be repeated are put through this.
+COORDINATOR = _policy(tries=60, seconds=180, first_wait=0.1, longest_wait=5)

@@ -24,8 +24,11 @@ class Screenshot:
 
     def uniform(self) -> bool:
         """One colour all over: what a display that draws nothing gives."""
-        with Image.open(io.BytesIO(self.png)) as image:
-            extrema = image.convert("RGB").getextrema()
+        try:
+            with Image.open(io.BytesIO(self.png)) as image:
+                extrema = image.convert("RGB").getextrema()
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            raise DeviceFault("bad_screenshot", f"cannot be decoded: {error}") from error
         return all(low == high for low, high in extrema)  # type: ignore[misc]
 
 
@@ -46,7 +49,7 @@ def check_png(data: bytes) -> tuple[int, int]:
             raise DeviceFault("bad_screenshot", f"cut off after {len(data)} bytes")
         if zlib.crc32(kind + body).to_bytes(4, "big") != checksum:
             raise DeviceFault("bad_screenshot", f"damaged in {kind!r} at byte {at}")
-        if kind == b"IHDR":
+        if kind == b"IHDR" and length >= 8:
             size = struct.unpack_from(">II", body)
         at += 12 + length
     if at != len(data):

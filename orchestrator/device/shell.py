@@ -28,7 +28,8 @@ class Shell:
         return succeeded(self.run(*words, stdin=stdin, timeout=timeout, root=root))
 
     def query(self, *words: str, timeout: float = 30.0, root: bool = False) -> ShellResult:
-        """Ask something that changes nothing: asked again where only the transport hiccuped."""
+        """Ask something that changes nothing: asked again where only the transport hiccuped,
+        which may add the policy's few seconds to the time-out."""
         line = command_line(words, root=root)
         return QUERY(lambda: self.wire.shell(line, timeout=timeout))
 
@@ -43,14 +44,18 @@ def command_line(words: tuple[str, ...], *, root: bool = False) -> str:
 
 
 def succeeded(result: ShellResult) -> ShellResult:
-    """The result, unless it failed: by its exit code, or by words beside an exit code of 0."""
-    spoken = f"{result.text[:2000]}\n{result.error_text}"
-    if SERVICE_MISSING.search(spoken) and len(result.text) < 2000:
-        raise DeviceFault("service_missing", spoken.strip(), during=result.command)
+    """The result, unless it failed: by its exit code, or by words beside an exit code of 0.
+
+    On stdout those words count only alone: within a message or a page they are anybody's.
+    """
+    spoken = f"{result.text[:2000]}\n{result.error_text}".strip()
+    alone = result.text[:200].strip().removeprefix("cmd: ")
+    if SERVICE_MISSING.fullmatch(alone) or SERVICE_MISSING.search(result.error_text):
+        raise DeviceFault("service_missing", spoken, during=result.command)
     if PROVIDER_ERROR.search(result.error_text):
         raise DeviceFault("provider_error", result.error_text.strip(), during=result.command)
     if result.exit_code != 0:
-        text = f"exit code {result.exit_code}: {spoken.strip()}"
+        text = f"exit code {result.exit_code}: {spoken}"
         raise DeviceFault("command_failed", text, during=result.command)
     return result
 

@@ -6,38 +6,77 @@ at once since it was saved so. A load is done when it is observed.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from .clock import Clock
-from .console import Console, check_tag
+from .clock import Clock, ClockOffset
+from .console import Console, load_command
 from .deadline import Deadline
 from .faults import DeviceFault
+from .files import Files
 from .readiness import Pause, wait_ready
+from .screen import Screen
 from .settings import Properties
 from .shell import Shell
+from .transport import new_transport
 
 SENTINEL_FILE = "/data/local/tmp/.emufarm-sentinel"
 SENTINEL_PROPERTY = "debug.emufarm.sentinel"
+_FRAME_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A picture taken after the load; of one colour where the display draws nothing."""
+
+    width: int
+    height: int
+    uniform: bool
 
 
 @dataclass(frozen=True)
 class LoadProof:
-    """What was observed of a load. Whether that is the *right* boot_id is for the lock to say."""
+    """What was observed of a load. Whether boot_id, marker, fingerprint, clock and frame are the
+    *right* ones is for whoever holds the image's lock to say."""
 
     tag: str
+    command: str  # as it was put to the console
+    reply: str  # the console's own words, its OK included
     old_transport: int | None  # None: the phone was unreachable before
     new_transport: int
     boot_id: str
-    sentinels_gone: bool | None  # None: none could be written before
-    seconds: float
+    fingerprint: str
+    marker: str | None  # the baked file's content; None: not there, or not asked for
+    file_gone: bool | None  # the sentinel; None: it could not be written before
+    property_gone: bool | None
+    frame: Frame
+    clock_before: ClockOffset | None  # None: the phone did not answer before
+    clock_after: ClockOffset
+    steps: Mapping[str, float]  # seconds by step, in order
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.steps.values())
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the phone was before the load, as far as it answered."""
+
+    transport: int | None = None
+    file: bool = False  # whether the sentinel stood there
+    property: bool = False
+    clock: ClockOffset | None = None
 
 
 class Snapshots:
-    def __init__(self, shell: Shell, console: Console) -> None:
+    def __init__(self, shell: Shell, console: Console, files: Files) -> None:
         self._shell = shell
         self._console = console
+        self._files = files
 
     def save(self, tag: str) -> None:
         """Written to disk first, then saved, then listed; a save that is not listed is a fault."""
@@ -50,70 +89,134 @@ class Snapshots:
         self,
         tag: str,
         *,
+        marker: str | None = None,
         nonce: str | None = None,
         seconds: float = 60.0,
         pause: Pause = time.sleep,
     ) -> LoadProof:
-        """Load, and wait until all the proof is there. A phone that is lost already may be loaded
-        too; then there is no sentinel, and the proof says so."""
-        started = time.monotonic()
-        check_tag(tag)
-        old, planted = self._plant(nonce or secrets.token_hex(8))
-        self._console.load_snapshot(tag)
-        loaded = self._console.loaded_snapshot()
+        """Load, and wait until all the proof is there, at most `seconds` from the console's answer.
+
+        `marker` is the path of a file that was baked into the snapshot. A phone that is lost
+        already may be loaded too; then there is no sentinel, and the proof says so.
+        """
+        steps = _Steps()
+        command, nonce = load_command(tag), _word(nonce or secrets.token_hex(8))
+        before = self._plant(nonce)
+        steps.done("plant")
+        reply = self._console.load_snapshot(tag)
+        self._require_loaded(tag)
+        steps.done("console")
+        deadline = Deadline(seconds)
+        transport = self._new_transport(before.transport, deadline, pause)
+        steps.done("transport")
+        self._require_ready(tag, deadline, pause)
+        steps.done("framework")
+        file_gone = self._file_gone(nonce) if before.file else None
+        property_gone = self._property_gone(nonce) if before.property else None
+        if file_gone is False or property_gone is False:
+            raise DeviceFault("snapshot_failed", f"a sentinel outlived the load of {tag}")
+        steps.done("sentinels")
+        frame = self._frame(Deadline(deadline.share(_FRAME_SECONDS)), pause)
+        steps.done("frame")
+        clock = Clock(self._shell)
+        return LoadProof(
+            tag=tag,
+            command=command,
+            reply=reply,
+            old_transport=before.transport,
+            new_transport=transport,
+            boot_id=clock.boot_id(),
+            fingerprint=Properties(self._shell).get("ro.build.fingerprint"),
+            marker=self._marker(marker) if marker is not None else None,
+            file_gone=file_gone,
+            property_gone=property_gone,
+            frame=frame,
+            clock_before=before.clock,
+            clock_after=clock.offset(),
+            steps=steps.done("identity"),
+        )
+
+    def _plant(self, nonce: str) -> _Before:
+        """A file and a property that the load must undo."""
+        wire, before = self._shell.wire, _Before()
+        script = (
+            f"echo {nonce} > {SENTINEL_FILE}; setprop {SENTINEL_PROPERTY} {nonce};"
+            f" echo file=$(cat {SENTINEL_FILE}); echo property=$(getprop {SENTINEL_PROPERTY})"
+        )
+        try:
+            before = replace(before, transport=wire.transport_id())
+            there = wire.shell(script, timeout=5).text.split()
+            before = replace(
+                before, file=f"file={nonce}" in there, property=f"property={nonce}" in there
+            )
+            return replace(before, clock=Clock(self._shell).offset(timeout=5))
+        except DeviceFault:
+            # Lost or hung: a load is how it may come back. The proof tells what was not planted.
+            return before
+
+    def _require_loaded(self, tag: str) -> None:
+        loaded, status = self._console.loaded_snapshot(), self._console.avd_status()
         if loaded != tag:
             raise DeviceFault("snapshot_failed", f"{loaded} is loaded, not {tag}")
-        status = self._console.avd_status()
         if status != "virtual device is running":
             raise DeviceFault("snapshot_failed", status)
-        new = self._new_transport(old, Deadline(seconds), pause)
-        readiness = wait_ready(self._shell, seconds, pause=pause)
-        if not readiness.ready:
-            lacking = "; ".join(readiness.missing)
-            raise DeviceFault("not_ready", f"{seconds:g} s after the load of {tag}: {lacking}")
-        gone = self._sentinels_gone() if planted else None
-        if gone is False:
-            raise DeviceFault("snapshot_failed", f"a sentinel outlived the load of {tag}")
-        boot_id = Clock(self._shell).boot_id()
-        return LoadProof(tag, old, new, boot_id, gone, time.monotonic() - started)
-
-    def _plant(self, nonce: str) -> tuple[int | None, bool]:
-        """A file and a property that the load must undo."""
-        wire = self._shell.wire
-        try:
-            transport = wire.transport_id()
-            wire.shell(f"echo {nonce} > {SENTINEL_FILE}", timeout=5)
-            wire.shell(f"setprop {SENTINEL_PROPERTY} {nonce}", timeout=5)
-            written = wire.shell(f"cat {SENTINEL_FILE}; getprop {SENTINEL_PROPERTY}", timeout=5)
-        except DeviceFault:
-            # Unreachable: a load is how it may come back. The proof tells that nothing was planted.
-            return None, False
-        return transport, written.text.split() == [nonce, nonce]
-
-    def _sentinels_gone(self) -> bool:
-        listed = self._shell.query("ls", SENTINEL_FILE)
-        return not listed.ok and Properties(self._shell).get(SENTINEL_PROPERTY) == ""
-
-    def _announce(self) -> None:
-        try:
-            self._shell.wire.announce(self._console.port + 1)
-        except DeviceFault:
-            return  # only a shortcut; whoever waits sees what comes of it
 
     def _new_transport(self, old: int | None, deadline: Deadline, pause: Pause) -> int:
-        """The old connection may still look alive: wait for one with another number."""
-        step, last = 0.01, "never reachable"
-        while not deadline.passed:
+        try:
+            return new_transport(self._shell.wire, old, self._console.port + 1, deadline, pause)
+        except DeviceFault as fault:
+            raise DeviceFault("snapshot_failed", fault.text, during=fault.during) from fault
+
+    def _require_ready(self, tag: str, deadline: Deadline, pause: Pause) -> None:
+        readiness = wait_ready(self._shell, deadline.share(), pause=pause)
+        if not readiness.ready:
+            text = f"{deadline.seconds:g} s after the load of {tag}: {'; '.join(readiness.missing)}"
+            raise DeviceFault("not_ready", text)
+
+    def _file_gone(self, nonce: str) -> bool:
+        """By its content: the snapshot may hold a sentinel of an earlier load."""
+        if not self._files.exists(SENTINEL_FILE):
+            return True
+        return self._files.read(SENTINEL_FILE).decode("utf-8", "replace").strip() != nonce
+
+    def _property_gone(self, nonce: str) -> bool:
+        return Properties(self._shell).get(SENTINEL_PROPERTY) != nonce
+
+    def _marker(self, path: str) -> str | None:
+        if not self._files.exists(path):
+            return None
+        return self._files.read(path).decode("utf-8", "replace")
+
+    def _frame(self, deadline: Deadline, pause: Pause) -> Frame:
+        """The first picture of more than one colour; the last one where none came in time."""
+        screen = Screen(self._shell)
+        while True:
             try:
-                number = self._shell.wire.transport_id()
-                if number != old and self._shell.wire.state() == "device":
-                    return number
-                last = f"still transport {number}" if number == old else "not yet a device"
+                shot = screen.capture()
+                uniform = shot.uniform()
+                if not uniform or deadline.passed:
+                    return Frame(shot.width, shot.height, uniform)
             except DeviceFault as fault:
-                last = str(fault)
-                if fault.reason == "device_not_found":
-                    # The server redials by itself, but only once a second.
-                    self._announce()
-            pause(step)
-            step = min(step * 1.5, 0.5)
-        raise DeviceFault("snapshot_failed", f"no new connection in {deadline.seconds:g} s: {last}")
+                if fault.reason != "bad_screenshot" or deadline.passed:
+                    raise
+            pause(0.1)
+
+
+class _Steps:
+    """How long each step took, by its name."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._taken: dict[str, float] = {}
+
+    def done(self, step: str) -> Mapping[str, float]:
+        now = time.monotonic()
+        self._taken[step], self._since = round(now - self._since, 6), now
+        return dict(self._taken)
+
+
+def _word(nonce: str) -> str:
+    """It goes into a command line as it is."""
+    if not re.fullmatch(r"[A-Za-z0-9]+", nonce):
+        raise ValueError(f"not a nonce: {nonce!r}")
+    return nonce

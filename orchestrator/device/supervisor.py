@@ -6,6 +6,7 @@ import http.client
 import json
 from dataclasses import dataclass
 
+from .deadline import Deadline, dial
 from .faults import DeviceFault
 
 RESTART_SECONDS = 120.0  # a graceful end, a copy of gigabytes, a start
@@ -58,8 +59,9 @@ class SupervisorClient:
 
     def _ask(self, method: str, path: str, timeout: float) -> bytes:
         during = f"supervisor {method} {path}"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
+            connection.sock = dial(self.port, Deadline(timeout))  # http.client's is each read's
             connection.request(method, path, headers={"X-Emufarm-Token": self._token})
             answer = connection.getresponse()
             body = answer.read()

@@ -44,7 +44,12 @@ class Touch:
 
     def text_by_ime(self, text: str) -> None:
         """By the profile's input method; the broadcast says nothing about whether one took it."""
-        message = base64.b64encode(text.encode()).decode()
+        try:
+            message = base64.b64encode(text.encode()).decode()
+        except UnicodeEncodeError as error:
+            raise DeviceFault(
+                "command_failed", f"not a text: {error}", during=IME_ACTION
+            ) from error
         result = self._shell.do("am", "broadcast", "-a", IME_ACTION, "--es", "msg", message)
         if "Broadcast completed" not in result.text:
             raise DeviceFault("command_failed", result.text.strip(), during=IME_ACTION)

@@ -10,13 +10,15 @@ import re
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
+from .deadline import Deadline
 from .faults import DeviceFault
 from .shell import Shell
 
 # Without a tree: the terminal could not be opened, or was another one (its own spelling).
 _NO_TERMINAL = ("ENXIO", "/dev/tty: open failed", "UI hierchary dumped to")
+# A file of its own, by the shell's pid: another thread may be looking too.
+_BY_FILE = "f=/data/local/tmp/emufarm-$$.xml; uiautomator dump $f; cat $f; rm -f $f"
 _BOUNDS = re.compile(r"\[(-?\d+),(-?\d+)\]\[(-?\d+),(-?\d+)\]")
-_FILE = "/data/local/tmp/emufarm-window.xml"
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,11 @@ def _element(node: ElementTree.Element, depth: int) -> Element:
 
 
 def read_tree(shell: Shell, *, tries: int, timeout: float) -> TreeReading:
-    """At most `tries` dumps. What stops every call, such as a lost phone, stays a fault."""
-    warning = "not tried"
+    """At most `tries` dumps in the time. What stops every call, as a lost phone, stays a fault."""
+    deadline, warning = Deadline(timeout), "not tried"
     for _ in range(tries):
         try:
-            said = _dump(shell, timeout)
+            said = _dump(shell, deadline)
             xml = extract_xml(said)
             if xml is not None:
                 return TreeReading(parse_tree(xml), xml, None)
@@ -137,15 +139,16 @@ def read_tree(shell: Shell, *, tries: int, timeout: float) -> TreeReading:
             if fault.reason not in ("timeout", "no_ui_tree"):
                 raise
             warning = str(fault)
+        if deadline.passed:
+            break
     return TreeReading(None, None, f"no tree in {tries} tries: {warning}")
 
 
-def _dump(shell: Shell, timeout: float) -> str:
+def _dump(shell: Shell, deadline: Deadline) -> str:
     """Everything the dump said; through a file where there is no terminal to dump to."""
-    result = shell.run("uiautomator", "dump", "/dev/tty", timeout=timeout)
+    result = shell.run("uiautomator", "dump", "/dev/tty", timeout=deadline.share())
     said = f"{result.text}\n{result.error_text}"
     if extract_xml(said) is None and any(words in said for words in _NO_TERMINAL):
-        script = f"rm -f {_FILE}; uiautomator dump {_FILE}; cat {_FILE}"
-        result = shell.run("sh", "-c", script, timeout=timeout)
+        result = shell.run("sh", "-c", _BY_FILE, timeout=deadline.share())
         said = f"{result.text}\n{result.error_text}"
     return said

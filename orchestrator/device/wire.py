@@ -6,6 +6,7 @@ A plain socket to the private server: a shell call is one connection and no slee
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -99,15 +100,18 @@ class Wire:
         self._record("host", request, speak, timeout, out, bytearray())
         return out.decode("utf-8", "replace")
 
-    def state(self) -> str:
+    def state(self, *, timeout: float = 5.0) -> str:
         """`device`, `offline`, ...; a fault where the server does not know the serial."""
-        return self.host(f"host-serial:{self.serial}:get-state")
+        return self.host(f"host-serial:{self.serial}:get-state", timeout=timeout)
 
     def features(self) -> frozenset[str]:
         return frozenset(self.host(f"host-serial:{self.serial}:features").split(","))
 
     def server_version(self) -> int:
-        return int(self.host("host:version"), 16)
+        text = self.host("host:version")
+        if not re.fullmatch(r"[0-9a-f]{4}", text):
+            raise DeviceFault("bad_answer", f"not a version: {text!r}", during="host:version")
+        return int(text, 16)
 
     def transport_id(self, *, timeout: float = 5.0) -> int:
         """The number of the phone's present connection; a phone that was lost gets a new one."""
@@ -124,8 +128,13 @@ class Wire:
         )
 
     def reconnect(self) -> str:
-        """Drop the phone's connection so that the server makes a new one."""
-        return self.host(f"host-serial:{self.serial}:reconnect")
+        """Drop the phone's connection so that the server makes a new one; in its own words."""
+        request = f"host-serial:{self.serial}:reconnect"
+        text = self.host(request).strip()
+        # A refusal comes after OKAY too.
+        if not text.startswith("reconnecting"):
+            raise adb_fault(text, request)
+        return text
 
     def announce(self, adb_port: int, *, timeout: float = 5.0) -> None:
         """Tell the server of the emulator again; it never answers this."""
@@ -166,11 +175,12 @@ class Wire:
             fault = self._fault(error, request, timeout)
             raise fault from error
         finally:
-            if self.listener is not None:
+            listener = self.listener  # once: another thread may end it meanwhile
+            if listener is not None:
                 code = answer if kind == "shell" and isinstance(answer, int) else None
                 text = None if fault is None else str(fault)
                 seconds = time.monotonic() - started
-                self.listener(Spoken(kind, request, bytes(out), bytes(err), code, text, seconds))
+                listener(Spoken(kind, request, bytes(out), bytes(err), code, text, seconds))
 
     def _fault(self, error: DeviceFault | OSError, request: str, timeout: float) -> DeviceFault:
         if isinstance(error, DeviceFault):
@@ -184,7 +194,12 @@ class Wire:
 
 
 def _framed(request: str) -> bytes:
-    data = request.encode()
+    try:
+        data = request.encode()
+    except UnicodeEncodeError as error:
+        raise DeviceFault("adb_refused", f"not a text: {error}") from error
+    if b"\0" in data:
+        raise DeviceFault("adb_refused", "the phone would take a request only up to its NUL")
     if len(data) > 0xFFFF:
         raise DeviceFault("adb_refused", f"a request of {len(data)} bytes does not fit adb's frame")
     return b"%04x" % len(data) + data
@@ -212,10 +227,9 @@ def _request(connection: DeadlineSocket, request: str) -> None:
 
 def _block(connection: DeadlineSocket) -> bytes:
     size = connection.read_exactly(4)
-    try:
-        count = int(size, 16)
-    except ValueError:
-        raise DeviceFault("transport_closed", f"not a length: {size!r}") from None
+    if not re.fullmatch(rb"[0-9a-fA-F]{4}", size):
+        raise DeviceFault("transport_closed", f"not a length: {size!r}")
+    count = int(size, 16)
     data = connection.read_exactly(count)
     if len(data) < count:
         raise DeviceFault("transport_closed", f"{len(data)} of {count} bytes came")

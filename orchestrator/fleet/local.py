@@ -35,7 +35,7 @@ class Golden:
 
 
 class LocalDevice:
-    """Starts on entry, ends with everything it started on exit.
+    """Starts on entry, ends with everything it started on exit, or when this process does.
 
     folder/home      the device's own HOME: adb key, console token
     folder/avd       the private copy of the golden AVD
@@ -52,16 +52,17 @@ class LocalDevice:
         port: int | None = None,
         adb_port: int | None = None,
         env: Mapping[str, str] | None = None,
+        last_word_s: float = 0.0,  # for a worker to ask how its emulator ended
     ) -> None:
         self.folder = folder
         self.golden = golden
         self._emulator = emulator
         self._adb = adb
         self._env = dict(os.environ if env is None else env)
-        self._claim = ports.claim(port)
-        self.console_port = self._claim.port
-        self.adb_port = adb_port or ports.free_port()
-        self.control_port = 0
+        self._wanted = (port, adb_port)
+        self._last_word_s = last_word_s
+        self._claim: ports.Claim | None = None
+        self.console_port = self.adb_port = self.control_port = 0  # known once it runs
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -103,21 +104,28 @@ class LocalDevice:
             "--console-port": self.console_port,
             "--token-file": self.token_file,
             "--log": self.log,
+            "--last-word": self._last_word_s,
         }
         words = [str(word) for pair in options.items() for word in pair]
         snapshot = ["--snapshot", golden.snapshot] if golden.snapshot else []
-        program = [sys.executable, "-m", "orchestrator.supervisor"]
+        program = [sys.executable, "-m", "orchestrator.supervisor", "--tied"]
         return [*program, *words, *snapshot, "--", *self._emulator]
 
     def _start(self) -> None:
+        port, adb_port = self._wanted
+        self._claim = ports.claim(port)
+        self.console_port = self._claim.port
+        self.adb_port = adb_port or self._claim.server_port
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "supervisor.log").open("wb") as errors:
             self._process = subprocess.Popen(
                 self._command(),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,  # our end is never written to: the supervisor ends with it
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 env=self._env,
+                # A Ctrl-C in the terminal is ours to act on: workers must give leases back first.
+                start_new_session=True,
             )
         line = self._first_line(self._process)
         if not line:
@@ -138,6 +146,16 @@ class LocalDevice:
             line += chunk
         return line
 
+    @property
+    def pid(self) -> int | None:
+        """The supervisor's, its own also after its end until `ended`, `wait` or `stop` looked."""
+        return self._process.pid if self._process else None
+
+    def terminate(self) -> None:
+        """Ask it to end, also while another thread waits for its start; `stop` waits."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+
     def ended(self) -> int | None:
         """The supervisor's exit code, once it has one."""
         return self._process.poll() if self._process else None
@@ -148,14 +166,24 @@ class LocalDevice:
         return self._process.wait()
 
     def stop(self) -> None:
-        process = self._process
-        if process is not None and process.poll() is None:
+        """End it, and give its ports back; once it has ended there is nothing left to do."""
+        try:
+            if self._process is not None:
+                _end(self._process)
+        finally:
+            if self._claim is not None:
+                self._claim.release()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()  # its children die with it
-                process.wait()
-        if process is not None and process.stdout is not None:
-            process.stdout.close()
-        self._claim.release()
+            process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()  # its children die with it
+        process.wait(STOP_S)
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()

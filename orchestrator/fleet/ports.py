@@ -1,4 +1,4 @@
-"""Which console port a local phone may take, held against every other farm on this machine.
+"""Which ports a local phone may take, held against every other farm on this machine.
 
 A user's own adb server probes the odd ports 5555-5585 when it starts, and would adopt a phone
 it finds there; so ours stand above. A claim is a locked file: it ends with the process that
@@ -11,13 +11,15 @@ import fcntl
 import os
 import socket
 import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from ..errors import UsageError
 
 FIRST, LAST = 5586, 5682
+# Below the range from which the kernel takes a port for every outgoing connection.
+_SERVER_OFFSET = 10_000
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,19 @@ class Claim:
     """A console port that is ours until released; the adb port is the one after it."""
 
     port: int
-    descriptor: int
+    lock: BinaryIO
+
+    @property
+    def server_port(self) -> int:
+        """For a private adb server, claimed with the console port."""
+        return _server_port(self.port)
 
     def release(self) -> None:
-        with suppress(OSError):  # released already
-            os.close(self.descriptor)
+        self.lock.close()
+
+
+def _server_port(port: int) -> int:
+    return port + _SERVER_OFFSET if port + _SERVER_OFFSET < 65536 else port - _SERVER_OFFSET
 
 
 def _free(port: int) -> bool:
@@ -40,16 +50,19 @@ def _free(port: int) -> bool:
         return False
 
 
-def _lock(port: int) -> int | None:
+def _lock(port: int) -> BinaryIO | None:
     folder = Path(tempfile.gettempdir()) / f"emufarm-ports-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    descriptor = os.open(folder / str(port), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        file = (folder / str(port)).open("ab")
+    except OSError as error:
+        raise UsageError(f"cannot hold ports in {folder}: {error}; set TMPDIR") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(descriptor)
+        file.close()
         return None
-    return descriptor
+    return file
 
 
 def claim(wanted: int | None = None) -> Claim:
@@ -57,19 +70,13 @@ def claim(wanted: int | None = None) -> Claim:
     for port in (wanted,) if wanted is not None else range(FIRST, LAST + 1, 2):
         if port % 2 or not 1024 <= port < 65535:
             raise UsageError(f"console port {port}: choose an even number from 1024 to 65534")
-        descriptor = _lock(port)
-        if descriptor is None:
+        lock = _lock(port)
+        if lock is None:
             continue
-        if _free(port) and _free(port + 1):
-            return Claim(port, descriptor)
-        os.close(descriptor)
+        if all(_free(each) for each in (port, port + 1, _server_port(port))):
+            return Claim(port, lock)
+        lock.close()
     if wanted is not None:
-        raise UsageError(f"port {wanted} or {wanted + 1} is in use: choose another --port")
+        held = f"{wanted}, {wanted + 1} or {_server_port(wanted)}"
+        raise UsageError(f"port {held} is in use: choose another --port")
     raise UsageError(f"no free pair of ports from {FIRST} to {LAST}: stop some phones first")
-
-
-def free_port() -> int:
-    """An unprivileged port for a private server; the caller binds it at once."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port

@@ -47,6 +47,8 @@ DEFAULTS: dict[str, str] = {
 _NUMBERS = (
     "hw.ramSize", "hw.cpu.ncore", "hw.lcd.width", "hw.lcd.height", "hw.lcd.density", "vm.heapSize",
 )  # fmt: skip
+# What -cores takes.
+_MOST = {"hw.cpu.ncore": 64}
 # What a snapshot depends on; paths and the GPU's mode may change under it.
 HARDWARE = (
     "hw.cpu.arch", "hw.cpu.ncore", "hw.ramSize", "hw.lcd.width", "hw.lcd.height",
@@ -129,10 +131,11 @@ def _read_ini(path: Path, name: str) -> dict[str, str]:
 def _check(config: Mapping[str, str], name: str) -> None:
     for key in _NUMBERS:
         value = config.get(key, DEFAULTS[key]).removesuffix("M")
-        if not (value.isascii() and value.isdigit() and 0 < int(value[:12]) < 10**9):
+        most = _MOST.get(key, 10**6)
+        if not re.fullmatch("[0-9]{1,9}", value) or not 0 < int(value) <= most:
             raise AvdError(
-                f"PANIC: Corrupt config.ini of AVD [{name}]: {key} must be a positive number, "
-                f"not '{value[:80]}'"
+                f"PANIC: Corrupt config.ini of AVD [{name}]: {key} must be a number from 1 to "
+                f"{most}, not '{value[:80]}'"
             )
     lcd = tuple(config.get(f"hw.lcd.{side}", DEFAULTS[f"hw.lcd.{side}"])
                 for side in ("width", "height", "density"))  # fmt: skip

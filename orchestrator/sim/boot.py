@@ -8,6 +8,7 @@ Each step is an effect that makes the next one due, so a snapshot taken half-way
 from __future__ import annotations
 
 import hashlib
+import json
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -96,9 +97,22 @@ def forget(world: World) -> None:
 
 def store_persistent(world: World) -> None:
     """Before the guest goes down: what init would have written at each setprop."""
-    lines = [f"{k}={v}\n" for k, v in world.properties.items() if k.startswith("persist.")]
-    if lines:
-        world.disk.own(PERSISTENT).write_text("".join(lines))
+    kept = {k: v for k, v in world.properties.items() if k.startswith("persist.")}
+    if kept:
+        world.disk.own(PERSISTENT).write_text(json.dumps(kept, indent=1))
+
+
+def _persistent(world: World) -> dict[str, str]:
+    """What the last boot left; root may have left anything there."""
+    path = world.disk.own(PERSISTENT)
+    if not path.is_file():
+        return {}
+    try:
+        return {str(name): str(value) for name, value in json.loads(path.read_bytes()).items()}
+    except (ValueError, AttributeError, RecursionError) as error:
+        text = f"Unable to parse persistent property file: {error}"
+        world.logcat.write("init", text, level="E", pid=1)
+        return {}
 
 
 def _load_properties(world: World, firmware: Firmware) -> None:
@@ -106,8 +120,6 @@ def _load_properties(world: World, firmware: Firmware) -> None:
     image = world.disk.system / "build.prop"
     for name, value in parse_ini(image.read_text()).items():
         properties.force(name, value)
-    kept = world.disk.own(PERSISTENT)
-    persistent = parse_ini(kept.read_text()) if kept.is_file() else {}
     _force(
         world,
         (
@@ -141,7 +153,7 @@ def _load_properties(world: World, firmware: Firmware) -> None:
     )
     # The command line's zone and locale outweigh what an earlier boot left.
     chosen = ("persist.sys.timezone", "persist.sys.locale")
-    _force(world, ((k, v) for k, v in persistent.items() if k not in chosen))
+    _force(world, ((k, v) for k, v in _persistent(world).items() if k not in chosen))
     _force(world, firmware.props)
 
 

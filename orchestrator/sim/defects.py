@@ -3,10 +3,15 @@
 Each entry names the point it is planted at and what it makes of the value that passes there.
 The points, and the values that pass:
 
-    adbd.exit         the exit code of a shell command, as adb will be told (int)
+    adbd.accept       whether a host that connects is answered (bool); an OSError drops it
+    adbd.service      the name of a service that is opened (str); an OSError refuses it
+    adbd.exit         the exit code of a shell command, as adb will be told (int; None: not told)
+    program           the words of a program that is about to run (list[str])
     shell.stdout      bytes of a command's stdout, as adb will be sent (bytes)
     screencap         the PNG that screencap is about to write (bytes)
     settings.get      the line `settings get` is about to print, without its newline (str)
+    settings.put      the value `settings put` is about to keep (str)
+    content.<verb>    what `content query|insert|...` is about to print (str)
     uiautomator.dump  the XML that uiautomator is about to write (str)
     snapshot.load     whether a verified snapshot is really restored (bool)
     console.reply     the reply to one console command (str)

@@ -37,6 +37,8 @@ __all__ = ["MEDIA", "Disk", "Entry", "failure", "under"]
 
 MAX_LINKS = 40
 MAX_PATH = 4096
+# Folders within folders: what walks a tree by recursion must come back from it.
+MAX_DEPTH = 256
 
 
 def failure(code: int, path: str) -> OSError:
@@ -114,6 +116,8 @@ class Disk:
             if len(os.fsencode(part)) > 255:
                 raise failure(errno.ENAMETOOLONG, path)
             done.append(part)
+            if len(done) > MAX_DEPTH:
+                raise failure(errno.ENAMETOOLONG, path)
             here = "/" + "/".join(done)
             target = MOUNTS.get(here) or (self._link(here) if todo or follow else None)
             if target is None:

@@ -7,11 +7,11 @@ carries the effect, and a load brings it due again.
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from . import crash
 from .clock import Clock
 from .state import Json
 
@@ -52,12 +52,8 @@ class Effects:
         while self._pending and min(self._pending).due_s <= self._clock.uptime():
             effect = min(self._pending)
             self._pending.remove(effect)
-            try:
+            with crash.contained(self._world, effect.name):  # what is due after it is still due
                 self._handlers[effect.name](self._world, effect.args)
-            except sqlite3.Error as error:
-                # Root can drop a provider's table: its app dies of it, not the phone.
-                text = f"FATAL EXCEPTION: {effect.name}: {error}"
-                self._world.logcat.write("AndroidRuntime", text, level="E")
 
     def cancel(self) -> None:
         if self._timer is not None:

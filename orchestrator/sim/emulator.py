@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
+import re
+import resource
 import shutil
 import signal
 import sys
@@ -22,6 +25,11 @@ from .snapshots import SnapshotError, Snapshots, listing
 from .tree import copy_tree
 
 BANNER = f"Android emulator version {VERSION} (build_id {BUILD}) (CL:N/A)"
+# No file of the guest grows beyond its disk; what is written past that fails with EFBIG.
+LARGEST_FILE = 6 << 30
+# glibc's mallopt(M_MMAP_THRESHOLD): blocks from this size on go back to the system when freed.
+# By itself it would keep the 8 MB of a screenshot, once for each thread that drew one.
+M_MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 20
 TOO_MANY = "It seems too many emulator instances are running on this machine. Aborting."
 
 
@@ -29,8 +37,17 @@ def log(level: str, text: str) -> None:
     """A line of the emulator's log, on stdout. Nobody reading it is no reason to stop."""
     try:
         print(f"{level:<12} | {text}", flush=True)
-    except BrokenPipeError:
+    except OSError:  # nobody listens any more, or the disk that the log is on is full
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _bound_resources() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = LARGEST_FILE if hard == resource.RLIM_INFINITY else min(hard, LARGEST_FILE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have no such habit
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
 
 
 def main(argv: list[str]) -> int:
@@ -103,6 +120,11 @@ def _disk(options: Options, avd: Avd) -> Iterator[Path]:
 
 
 def _run(options: Options, avd: Avd, environ: Mapping[str, str]) -> int:
+    port = environ.get("ANDROID_ADB_SERVER_PORT") or "5037"
+    if not re.fullmatch("[0-9]{1,5}", port):
+        print(f"ANDROID_ADB_SERVER_PORT must be a port, not '{port[:80]}'", file=sys.stderr)
+        return 1
+    _bound_resources()
     log("INFO", BANNER)
     log("INFO", "This is the simulated phone of emufarm; not Google's emulator.")
     try:

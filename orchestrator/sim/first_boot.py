@@ -56,7 +56,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "bluetooth_name": "sdk_gphone64_x86_64",
         "default_input_method": "com.android.inputmethod.latin/.LatinIME",
         "enabled_input_methods": "com.android.inputmethod.latin/.LatinIME",
-        "install_non_market_apps": "1",
+        "install_non_market_apps": "0",
         "location_mode": "3",
         "lockscreen.disabled": "1",
         "navigation_mode": "0",

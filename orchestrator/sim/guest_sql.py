@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-PATIENCE_S = 3.0
+# All of the phone waits for it, and for a phone's own tables milliseconds are enough.
+PATIENCE_S = 1.0
 STEPS_BETWEEN_LOOKS = 20_000
 # An answer or a value beyond this is an error, not a dead phone.
 MAX_VALUE_BYTES = 16 << 20

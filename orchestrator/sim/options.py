@@ -7,6 +7,7 @@ the three that begin with `-sim-` are not Google's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,7 +71,7 @@ def _value(name: str, words: Words) -> str:
 
 
 def _number(name: str, text: str, low: int, high: int) -> int:
-    if not text.isascii() or not text.isdigit() or not low <= int(text[:12]) <= high:
+    if not re.fullmatch("[0-9]{1,19}", text) or not low <= int(text) <= high:
         raise OptionError(f"option {name} must be followed by an integer between {low} and {high}")
     return int(text)
 

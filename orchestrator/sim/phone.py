@@ -89,7 +89,7 @@ class Phone:
         self._server_port = server_port
         self._started_s = time.monotonic()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._standstill = asyncio.Lock()  # one save, load or reboot at a time
+        self.standstill = asyncio.Lock()  # held while the world is saved, loaded or rebooted
         self._stopped_clock: Json = None
         hardware = avd.hardware(options.memory_mb, options.cores)
         if not options.read_only:
@@ -209,7 +209,7 @@ class Phone:
 
     async def load_snapshot(self, tag: str) -> None:
         """The device drops off adb and comes back with a new transport."""
-        async with self._standstill:
+        async with self.standstill:
             prepared = self.snapshots.prepare(tag, self.world)
             try:
                 await self._halt()
@@ -277,12 +277,12 @@ class Phone:
         await self._drop()
 
     async def _reconnect(self) -> None:
-        async with self._standstill:
+        async with self.standstill:
             await self._drop()
         await self._offer_again()
 
     async def _reboot(self) -> None:
-        async with self._standstill:
+        async with self.standstill:
             self._started_s = time.monotonic()
             boot.store_persistent(self.world)
             await self._halt()

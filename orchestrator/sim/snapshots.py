@@ -17,9 +17,9 @@ event loop on purpose: the guest stands still meanwhile.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
 import time
@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from .avd import parse_ini, write_ini
-from .tree import Manifest, Mismatch, copy_tree, copy_verified, manifest_from_json
+from .tree import Manifest, Mismatch, copy_tree, copy_verified, manifest_from_json, remove_tree
 from .world import World
 
 FORMAT = 1
@@ -61,6 +61,7 @@ class Metadata:
     saved_s: float
     vm_clock_s: float
     size: int
+    loads: int  # how often it was loaded
     emulator: str
     image: str
     manifest: Manifest
@@ -100,11 +101,11 @@ class Snapshots:
         for old in self.folder.glob(".*.old"):
             tag = old.name[1 : -len(".old")]
             if (self.folder / tag).exists():
-                shutil.rmtree(old)
+                remove_tree(old)
             else:
                 old.rename(self.folder / tag)
         for new in self.folder.glob(".*.new"):
-            shutil.rmtree(new)
+            remove_tree(new)
 
     def tags(self) -> list[str]:
         if not self.folder.is_dir():
@@ -124,16 +125,16 @@ class Snapshots:
     def save(self, tag: str, world: World) -> None:
         if not TAG.fullmatch(tag):
             raise SnapshotError(f"bad snapshot name '{tag}'")
-        self.recover()
         new = self.folder / f".{tag}.new"
         try:
-            self._fill(new, tag, world)
+            self.recover()
+            self._fill(new, world)
+            self._put_in_place(new, tag)
         except OSError as error:
             shutil.rmtree(new, ignore_errors=True)
             raise SnapshotError(f"could not write the snapshot: {error.strerror}") from error
-        self._put_in_place(new, tag)
 
-    def _fill(self, new: Path, tag: str, world: World) -> None:
+    def _fill(self, new: Path, world: World) -> None:
         new.mkdir()
         world.databases.close()  # checkpoints the -wal files, so that the copies are whole
         manifest = copy_tree(world.disk.userdata, new / "disk")
@@ -161,19 +162,17 @@ class Snapshots:
         if place.exists():
             place.rename(old)
         new.rename(place)
-        shutil.rmtree(old, ignore_errors=True)
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        remove_tree(old)
 
     def delete(self, tag: str) -> None:
         if tag not in self.tags():
             raise SnapshotError(MISSING)
         gone = self.folder / f".{tag}.new"
-        (self.folder / tag).rename(gone)
-        shutil.rmtree(gone)
+        try:
+            (self.folder / tag).rename(gone)
+            remove_tree(gone)
+        except OSError as error:
+            raise SnapshotError(f"could not delete the snapshot: {error.strerror}") from error
 
     def check(self, tag: str) -> Metadata:
         """All that can be known without reading the data, as -check-snapshot-loadable does."""
@@ -204,8 +203,8 @@ class Snapshots:
         metadata = self.check(tag)
         memory = self._memory(tag)
         new = world.disk.userdata.with_name(NEW)
-        shutil.rmtree(new, ignore_errors=True)
         try:
+            remove_tree(new)
             copy_verified(self.folder / tag / "disk", new, metadata.manifest)
         except (OSError, Mismatch) as error:
             shutil.rmtree(new, ignore_errors=True)
@@ -226,18 +225,23 @@ class Snapshots:
         kept = world.save_memory()
         world.databases.close()
         world.effects.cancel()
-        userdata.rename(old)
-        new.rename(userdata)
         try:
+            remove_tree(old)
+            userdata.rename(old)
+            new.rename(userdata)
             world.load_memory(prepared.memory)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (OSError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             world.databases.close()
-            userdata.rename(new)
-            old.rename(userdata)
+            if old.exists():
+                if userdata.exists():
+                    userdata.rename(new)
+                old.rename(userdata)
             world.load_memory(kept)
-            shutil.rmtree(new)
+            shutil.rmtree(new, ignore_errors=True)
             raise SnapshotError("bad snapshot data") from error
-        shutil.rmtree(old)
+        # Whatever stays behind is removed by the next load, or the next start.
+        with contextlib.suppress(OSError):
+            remove_tree(old)
 
     def _metadata(self, tag: str) -> Metadata:
         if tag not in self.tags():
@@ -248,10 +252,13 @@ class Snapshots:
         try:
             raw = json.loads(path.read_bytes())
             return Metadata(
-                tag, float(raw["saved_s"]), float(raw["vm_clock_s"]), int(raw["size"]),
-                str(raw["emulator"]), str(raw["image"]), manifest_from_json(raw["disk"]), raw,
+                tag, _moment(raw["saved_s"]), _moment(raw["vm_clock_s"]), int(raw["size"]),
+                int(raw["successful_loads"]), str(raw["emulator"]), str(raw["image"]),
+                manifest_from_json(raw["disk"]), raw,
             )  # fmt: skip
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (
+            OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError,
+        ) as error:  # fmt: skip
             raise SnapshotError("bad snapshot metadata") from error
 
     def _memory(self, tag: str) -> Any:
@@ -260,14 +267,16 @@ class Snapshots:
             if head != _RAM_MAGIC + hashlib.sha256(memory).hexdigest().encode():
                 raise ValueError("ram.bin does not have its digest")
             return json.loads(zlib.decompress(memory))
-        except (OSError, ValueError, zlib.error) as error:
+        except (OSError, ValueError, RecursionError, zlib.error) as error:
             raise SnapshotError("bad snapshot data") from error
 
     def _count_load(self, metadata: Metadata) -> None:
-        raw = {**metadata.raw, "successful_loads": int(metadata.raw["successful_loads"]) + 1}
+        raw = {**metadata.raw, "successful_loads": metadata.loads + 1}
         place = self.folder / metadata.tag
-        (place / "snapshot.pb.new").write_text(json.dumps(raw))
-        (place / "snapshot.pb.new").replace(place / "snapshot.pb")
+        # The load has happened: a full disk does not undo it.
+        with contextlib.suppress(OSError):
+            (place / "snapshot.pb.new").write_text(json.dumps(raw))
+            (place / "snapshot.pb.new").replace(place / "snapshot.pb")
 
 
 def recover_userdata(userdata: Path) -> None:
@@ -276,7 +285,15 @@ def recover_userdata(userdata: Path) -> None:
     if old.exists() and not userdata.exists():
         old.rename(userdata)
     for left in (new, old):
-        shutil.rmtree(left, ignore_errors=True)
+        remove_tree(left)
+
+
+def _moment(value: Any) -> float:
+    """Seconds that a calendar can show; ValueError beyond."""
+    seconds = float(value)
+    if not 0 <= seconds < 1e11:
+        raise ValueError(f"{value!r} is no time")
+    return seconds
 
 
 def listing(snapshots: list[Metadata]) -> str:

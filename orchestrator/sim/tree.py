@@ -5,6 +5,7 @@ Holes stay holes, times and modes are kept, links are copied as links.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -23,31 +24,56 @@ class Mismatch(Exception):
     """The tree is not what its manifest says."""
 
 
-def _walk(root: Path, below: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
-    with os.scandir(root / below) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
-        name = f"{below}/{entry.name}" if below else entry.name
-        yield name, entry
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root, name)
+def _walk(root: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Every folder before what is in it; a guest can nest them deeper than Python recurses."""
+    todo = [""]
+    while todo:
+        below = todo.pop()
+        with os.scandir(root / below) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+        for entry in found:
+            name = f"{below}/{entry.name}" if below else entry.name
+            yield name, entry
+            if entry.is_dir(follow_symlinks=False):
+                todo.append(name)
+
+
+def _data(fd: int, at: int) -> int:
+    """Where the next chunk begins that is not all hole: a file of terabytes may hold nothing."""
+    try:
+        return max(at, os.lseek(fd, at, os.SEEK_DATA) // CHUNK * CHUNK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # nothing but hole up to the end
+            return os.fstat(fd).st_size
+        if error.errno == errno.EINVAL:  # a file system that knows no holes
+            return at
+        raise
 
 
 def _copy_file(source: str, target: Path) -> tuple[int, str]:
+    """The size, and a digest of the chunks that are not zero, each with its place."""
     digest = hashlib.blake2b(digest_size=16)
-    size = 0
     with open(source, "rb", buffering=0) as reader, open(target, "wb", buffering=0) as writer:
-        while chunk := reader.read(CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-            if chunk == _ZEROS[: len(chunk)]:
-                writer.seek(len(chunk), os.SEEK_CUR)
-                continue
-            rest = memoryview(chunk)
-            while rest:
-                rest = rest[writer.write(rest) :]
+        size = os.fstat(reader.fileno()).st_size
+        at = 0
+        while (at := _data(reader.fileno(), at)) < size:
+            chunk = os.pread(reader.fileno(), CHUNK, at)
+            if not chunk:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), source)
+            if chunk != _ZEROS[: len(chunk)]:
+                digest.update(b"%d:" % at)
+                digest.update(chunk)
+                _write(writer.fileno(), chunk, at)
+            at += len(chunk)
         writer.truncate(size)
     return size, digest.hexdigest()
+
+
+def _write(fd: int, chunk: bytes, at: int) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        written = os.pwrite(fd, rest, at)
+        rest, at = rest[written:], at + written
 
 
 def copy_tree(source: Path, target: Path) -> Manifest:
@@ -83,6 +109,18 @@ def copy_verified(source: Path, target: Path, expected: Manifest) -> None:
         changed = sorted(name for name in seen.keys() | expected.keys()
                          if seen.get(name) != expected.get(name))  # fmt: skip
         raise Mismatch(f"{len(changed)} entries differ, first {changed[0]!r}")
+
+
+def remove_tree(root: Path) -> None:
+    """As shutil.rmtree, however deep it is; nothing where there is none."""
+    if not os.path.lexists(root):
+        return
+    for name, entry in reversed(list(_walk(root))):
+        if entry.is_dir(follow_symlinks=False):
+            os.rmdir(root / name)
+        else:
+            os.unlink(root / name)
+    os.rmdir(root)
 
 
 def manifest_from_json(rows: object) -> Manifest:

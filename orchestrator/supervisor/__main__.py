@@ -9,16 +9,36 @@ import os
 import secrets
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from .adb import write_private
 from .children import Reaper, adopt_orphans
 from .device import TAIL_LIMIT, Device, Settings
 from .errors import SupervisorError
+from .logs import keep_short
 from .server import Answer, Request, as_json, refused, serve, token_matches
 
 
-def parse(arguments: list[str]) -> tuple[Settings, int, Path]:
+@dataclass(frozen=True)
+class Access:
+    """How the supervisor itself is reached, and what else may end it."""
+
+    port: int
+    token_file: Path
+    tied: bool
+    # How long an emulator's end may wait to be asked about: one that was killed and one that was
+    # shut down from within are different ends, and only its exit code tells.
+    last_word_s: float
+
+
+def port_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()) or int(text[:6]) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
+
+
+def parse(arguments: list[str]) -> tuple[Settings, Access]:
     own, _, emulator = "\0".join(arguments).partition("\0--\0")
     parser = argparse.ArgumentParser(
         prog="python -m orchestrator.supervisor",
@@ -30,13 +50,23 @@ def parse(arguments: list[str]) -> tuple[Settings, int, Path]:
     parser.add_argument("--avd", required=True, help="the AVD's name")
     parser.add_argument("--home", type=Path, required=True, help="the device's own HOME")
     parser.add_argument("--adb", required=True, help="the adb binary")
-    parser.add_argument("--adb-port", type=int, required=True, help="the private adb server's port")
-    parser.add_argument("--console-port", type=int, required=True, help="even, as the emulator's")
-    parser.add_argument("--control-port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument(
+        "--adb-port", type=port_number, required=True, help="the private adb server's port"
+    )
+    parser.add_argument(
+        "--console-port", type=port_number, required=True, help="even, as the emulator's"
+    )
+    parser.add_argument("--control-port", type=port_number, default=0, help="0 picks a free one")
     parser.add_argument("--token-file", type=Path, required=True, help="made if absent")
     parser.add_argument("--snapshot", help="the snapshot to start from; none is a cold boot")
     parser.add_argument("--log", type=Path, required=True, help="the emulator's output")
     parser.add_argument("--grace", type=float, default=20.0, help="seconds a console kill may take")
+    parser.add_argument(
+        "--tied", action="store_true", help="end when stdin does: with whoever holds its other end"
+    )
+    parser.add_argument(
+        "--last-word", type=float, default=0.0, help="seconds to stay for /facts after its end"
+    )
     given = parser.parse_args([word for word in own.split("\0") if word])
     if not emulator:
         parser.error("name the emulator's command after --")
@@ -55,7 +85,7 @@ def parse(arguments: list[str]) -> tuple[Settings, int, Path]:
         log=given.log,
         grace=given.grace,
     )
-    return settings, given.control_port, given.token_file
+    return settings, Access(given.control_port, given.token_file, given.tied, given.last_word)
 
 
 def control_token(path: Path) -> str:
@@ -80,6 +110,7 @@ class Control:
     def __init__(self, device: Device, token: str) -> None:
         self._device = device
         self._token = token
+        self.told = asyncio.Event()  # somebody knows how the emulator ended
 
     async def handle(self, request: Request) -> Answer:
         device = self._device
@@ -89,6 +120,8 @@ class Control:
             return refused(401, "the X-Emufarm-Token header is missing or wrong")
         match request.method, request.path:
             case "GET", "/facts":
+                if device.state == "ended":
+                    self.told.set()
                 return as_json(200, device.facts())
             case "GET", "/log":
                 return self._log(request.query.get("bytes", "65536"))
@@ -113,30 +146,54 @@ class Control:
         return as_json(200, self._device.facts())
 
 
-async def run(settings: Settings, control_port: int, token_file: Path) -> int:
+def end_with_stdin(asked: asyncio.Event) -> None:
+    """However its other end is closed, be it by the death of whoever holds it."""
+    loop = asyncio.get_running_loop()
+
+    def readable() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            asked.set()
+
+    try:
+        loop.add_reader(0, readable)
+    except OSError as error:
+        raise SupervisorError(f"--tied needs a pipe as stdin: {error}") from error
+
+
+async def run(settings: Settings, access: Access) -> int:
     """Until told to stop (0) or the emulator ends by itself (its code)."""
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
+    if access.tied:
+        end_with_stdin(asked)
     reaper = Reaper()
     reaper.watch()
     device = Device(settings, reaper)
-    control = Control(device, control_token(token_file))
+    control = Control(device, control_token(access.token_file))
     try:
-        server = await serve(control_port, control.handle)
+        server = await serve(access.port, control.handle)
     except OSError as error:
-        raise SupervisorError(f"cannot listen on control port {control_port}: {error}") from error
+        raise SupervisorError(f"cannot listen on control port {access.port}: {error}") from error
     port = server.sockets[0].getsockname()[1]
     life = asyncio.create_task(_live(device, port))
     stop = asyncio.create_task(asked.wait())
+    logs = asyncio.create_task(keep_short([settings.log, settings.adb_log]))
     try:
         await asyncio.wait({life, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if life.done() and not asked.is_set():
+            told = asyncio.create_task(control.told.wait())
+            await asyncio.wait(
+                {told, stop}, timeout=access.last_word_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            told.cancel()
         return await life if life.done() else 0
     finally:
         server.close()
-        stop.cancel()
-        life.cancel()
+        for task in (stop, life, logs):
+            task.cancel()
         await device.stop()
 
 
@@ -148,9 +205,9 @@ async def _live(device: Device, port: int) -> int:
 
 def main() -> int:
     try:
-        settings, control_port, token_file = parse(sys.argv[1:])
+        settings, access = parse(sys.argv[1:])
         adopt_orphans()
-        return asyncio.run(run(settings, control_port, token_file))
+        return asyncio.run(run(settings, access))
     except SupervisorError as error:
         print(f"supervisor: {error}", file=sys.stderr, flush=True)
         return 1

@@ -11,6 +11,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -49,20 +50,25 @@ class Child:
     def running(self) -> bool:
         return self.code is None
 
-    def signal_group(self, number: signal.Signals) -> None:
-        """To the process and all it started; one that is gone needs none."""
+    def signal_group(self, number: signal.Signals) -> bool:
+        """To the process and all it started; False where none of them is left."""
         try:
             os.killpg(self.pid, number)
         except ProcessLookupError:
-            return
+            return False
+        return True
 
     async def stop(self, grace: float) -> None:
-        """SIGTERM, at most `grace` seconds, SIGKILL for what is left of the group."""
+        """SIGTERM, at most `grace` seconds, SIGKILL until the group is gone, at most 2."""
         if self.running:
             self.signal_group(signal.SIGTERM)
             await self.wait(grace)
-        self.signal_group(signal.SIGKILL)
-        await self.wait(2)
+        deadline = time.monotonic() + 2
+        # Dead ones count until the Reaper has them: they hold ports and locks for as long.
+        while self.signal_group(signal.SIGKILL):
+            await asyncio.sleep(0.005)
+            if time.monotonic() > deadline:
+                return
 
     async def wait(self, seconds: float) -> bool:
         """Whether it ended within the time."""

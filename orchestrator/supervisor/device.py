@@ -43,6 +43,10 @@ class Settings:
     log: Path
     grace: float
 
+    @property
+    def adb_log(self) -> Path:
+        return self.log.with_name(f"{self.log.stem}-adb.log")
+
 
 class Device:
     """The emulator and its adb server, started from a fresh copy each time."""
@@ -81,7 +85,8 @@ class Device:
     async def _learn_versions(self) -> None:
         s = self.settings
         adb, emulator = await asyncio.gather(
-            self._first_words([s.adb, "version"]), self._first_words([*s.emulator, "-version"])
+            self._first_words("adb", [s.adb, "version"]),
+            self._first_words("emulator", [*s.emulator, "-version"]),
         )
         self.versions = {"adb": adb, "emulator": emulator}
 
@@ -155,6 +160,7 @@ class Device:
     def _emulator_ended(self, child: Child) -> None:
         self.last_exit = child.code
         if self.state == "running":
+            self.state = "ended"
             _say(f"the emulator ended by itself with exit code {child.code}")
             self._end(child.code or 0)
 
@@ -210,11 +216,11 @@ class Device:
         except OSError as error:
             raise SupervisorError(f"cannot write the device's home {home}: {error}") from error
 
-    async def _first_words(self, command: list[str]) -> str | None:
+    async def _first_words(self, name: str, command: list[str]) -> str | None:
         """What a program says of its version; None where it will not say."""
-        path = self.settings.home / f".version.{len(command)}"
+        path = self.settings.home / f".version.{name}"
         path.unlink(missing_ok=True)
-        child = self._reaper.start("program", command, self._env(), path)
+        child = self._reaper.start(name, command, self._env(), path)
         if not await child.wait(10):
             await child.stop(0)
         text = path.read_text(encoding="utf-8", errors="replace").strip()
@@ -228,14 +234,15 @@ class Device:
     async def _start_server(self) -> None:
         s = self.settings
         command = [s.adb, "-P", str(s.adb_port), "nodaemon", "server"]
-        log = s.log.with_name(f"{s.log.stem}-adb.log")
         env = {**self._env(), **SERVER_ENV}
-        server = self._reaper.start("adb server", command, env, log, self._server_ended)
+        server = self._reaper.start("adb server", command, env, s.adb_log, self._server_ended)
         self.server = server
         deadline = time.monotonic() + 10
         while not await server_answers(s.adb_port):
             if await server.wait(0.01) or time.monotonic() > deadline:
-                raise SupervisorError(f"no adb server answers on port {s.adb_port}; see {log}")
+                raise SupervisorError(
+                    f"no adb server answers on port {s.adb_port}; see {s.adb_log}"
+                )
 
     def _start_emulator(self) -> None:
         if self.state not in ("starting", "restarting"):

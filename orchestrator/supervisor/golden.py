@@ -46,8 +46,8 @@ def fresh_copy(golden: Path, home: Path, name: str, stop: Stop = lambda: False) 
     copy = home.resolve() / f"{name}.avd"
     if copy == (golden / f"{name}.avd").resolve():
         raise SupervisorError(f"the AVD home {home} is the golden folder itself; name another one")
-    clear_stale_locks(copy)
     try:
+        clear_stale_locks(copy)
         home.mkdir(parents=True, exist_ok=True)
         if copy.exists():
             shutil.rmtree(copy)

@@ -119,7 +119,7 @@ async def _read(reader: asyncio.StreamReader) -> Request:
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdecimal()):
         raise _RefusedError(refused(400, "Content-Length is not a number"))
-    if int(length[:9]) > _BODY_LIMIT:
+    if len(length) > 9 or int(length) > _BODY_LIMIT:
         raise _RefusedError(refused(413, f"the body is longer than {_BODY_LIMIT} bytes"))
     await reader.readexactly(int(length))
     target = urlsplit(words[1])

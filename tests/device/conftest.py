@@ -8,7 +8,10 @@ import pytest
 
 from orchestrator.device import Device
 from orchestrator.device.console import Console
-from tests.device.fakes import SERIAL, FakeAdb, FakeConsole
+from tests.device.fakes import SERIAL, FakeAdb, FakeConsole, answer
+
+FOCUSED = answer("  mCurrentFocus=Window{1 u0 com.x/com.x.Main}\n")
+BOOT_ID = "01234567-89ab-cdef-0123-456789abcdef"
 
 
 @pytest.fixture
@@ -31,3 +34,15 @@ def console(fake_console: FakeConsole) -> Console:
 @pytest.fixture
 def device(adb: FakeAdb, console: Console) -> Device:
     return Device(SERIAL, adb.port, console=console)
+
+
+@pytest.fixture
+def booted(adb: FakeAdb) -> FakeAdb:
+    """A phone on which every condition holds."""
+    adb.shell("getprop sys.boot_completed", answer("1\n"))
+    adb.shell("getprop init.svc.bootanim", answer("stopped\n"))
+    adb.shell("pm path android", answer("package:/system/framework/framework-res.apk\n"))
+    adb.shell("service check input", answer("Service input: found\n"))
+    adb.shell("dumpsys window", FOCUSED)
+    adb.shell("cat /proc/sys/kernel/random/boot_id", answer(f"{BOOT_ID}\n"))
+    return adb

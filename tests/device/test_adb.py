@@ -113,6 +113,13 @@ def test_a_push_onto_a_folder_is_refused(adb: FakeAdb, files: Adb) -> None:
         files.push(b"data", "/data/local/tmp", timeout=5)
 
 
+def test_a_stat_cut_off_is_a_fault(adb: FakeAdb, files: Adb) -> None:
+    sync(adb, speak_sync(stat(0, 0)[:10]))
+    with pytest.raises(DeviceFault) as error:
+        files.push(b"data", "/x", timeout=5)
+    assert error.value.reason == "transport_closed"
+
+
 def test_a_transfer_has_a_deadline(adb: FakeAdb, files: Adb) -> None:
     sync(adb, hang)
     with pytest.raises(DeviceFault) as error:

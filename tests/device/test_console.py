@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.device.console import Console, SnapshotRow, check_tag, parse_snapshots
 from orchestrator.device.faults import DeviceFault
+from orchestrator.device.wire import Spoken
 from tests.device.fakes import FakeConsole
 
 LIST = (
@@ -82,6 +83,20 @@ def test_every_ko_is_a_fault(fake_console: FakeConsole, console: Console, text: 
     assert error.value.text == text
 
 
+def test_the_words_are_kept_as_they_were(fake_console: FakeConsole, console: Console) -> None:
+    heard: list[Spoken] = []
+    console.listener = heard.append
+    fake_console.replies["avd snapshot load x"] = [b"OK\r\n"]
+    assert console.load_snapshot("x") == "OK"
+    fake_console.replies["avd name"] = [b"phone\r\nOK\r\n"]
+    assert console.say("avd name").words == "phone\nOK"
+    fake_console.replies["avd snapshot load x"] = [MISSING + FAILURE]
+    with pytest.raises(DeviceFault):
+        console.load_snapshot("x")
+    refusal = (MISSING + FAILURE).replace(b"\r\n", b"\n").strip()
+    assert [spoken.stdout for spoken in heard] == [b"OK", b"phone\nOK", refusal]
+
+
 def test_a_console_that_closes_is_a_fault(fake_console: FakeConsole, console: Console) -> None:
     fake_console.replies["kill"] = [b""]
     with pytest.raises(DeviceFault) as error:
@@ -112,8 +127,9 @@ def test_snapshots_are_read_from_the_right() -> None:
         SnapshotRow("a-tag-longer-than-its-column", "138M", "2026-08-22 14:25:48", "04:33:18.874"),
     )
     assert parse_snapshots("There is no snapshot available.") == ()
-    with pytest.raises(DeviceFault):
-        parse_snapshots("something else")
+    for text in ("something else", ""):
+        with pytest.raises(DeviceFault):
+            parse_snapshots(text)
 
 
 def test_the_loaded_snapshot_may_be_none(fake_console: FakeConsole, console: Console) -> None:
@@ -142,5 +158,6 @@ def test_a_message_cannot_smuggle_a_second_command(
     assert fake_console.asked[-1] == "sms send 555 one\\nkill \\\\ two"
     with pytest.raises(DeviceFault):
         console.send_sms("555 x", "text")
-    with pytest.raises(DeviceFault):
-        console.ask("ping\nkill")
+    for command in ("ping\nkill", "sms send 555 \ud800"):
+        with pytest.raises(DeviceFault):
+            console.ask(command)

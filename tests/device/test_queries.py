@@ -149,6 +149,28 @@ def test_a_missing_service_is_a_fault_whatever_the_exit_code(
     assert reason(lambda: device.shell.do(*words)) == "service_missing"
 
 
+def test_the_same_words_in_somebodys_message_are_no_fault(adb: FakeAdb, device: Device) -> None:
+    """Else whoever can write to the phone could fail whatever reads it."""
+    body = "hello\nCan't find service: package\nNo service published for: input"
+    line = command_line(("content", "query", "--uri", "content://sms", "--projection", "body"))
+    adb.shell(line, answer(f"Row: 0 body={body}\n"))
+    [row] = device.providers.query("content://sms", ["body"])
+    assert row["body"] == body
+
+
+def test_no_package_is_told_from_no_package_service(adb: FakeAdb, device: Device) -> None:
+    adb.shell("pm path x", answer(code=1))
+    assert device.packages.paths("x") == ()
+    adb.shell("pm path x", answer("", "cmd: Can't find service: package\n", 20))
+    assert reason(lambda: device.packages.paths("x")) == "service_missing"
+
+
+@pytest.mark.parametrize("text", ["", "soon\n", "cat: no such file\n"])
+def test_an_uptime_is_a_number(adb: FakeAdb, device: Device, text: str) -> None:
+    adb.shell("cat /proc/uptime", answer(text))
+    assert reason(device.clock.uptime) == "bad_answer"
+
+
 def test_an_unknown_command_is_a_fault_with_the_shells_words(adb: FakeAdb, device: Device) -> None:
     adb.shell("foo", answer("", "/system/bin/sh: foo: inaccessible or not found\n", 127))
     with pytest.raises(DeviceFault, match=r"exit code 127: .*inaccessible or not found"):
@@ -282,6 +304,7 @@ def test_ascii_is_typed_and_all_else_goes_by_the_input_method(adb: FakeAdb, devi
         line = command_line(("am", "broadcast", "-a", "ADB_INPUT_B64", "--es", "msg", message))
         adb.shell(line, answer("Broadcasting: Intent { }\nBroadcast completed: result=0\n"))
         device.touch.text(text)
+    assert reason(lambda: device.touch.text("half \ud83d")) == "command_failed"
 
 
 def test_a_gesture_that_says_something_failed(adb: FakeAdb, device: Device) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Callable
 
 import pytest
@@ -87,6 +88,19 @@ def test_no_byte_may_be_missing() -> None:
         assert bad(lambda cut=cut: check_png(whole[:cut])) == "bad_screenshot"  # type: ignore[misc]
 
 
+def chunk(kind: bytes, body: bytes) -> bytes:
+    checksum = zlib.crc32(kind + body).to_bytes(4, "big")
+    return len(body).to_bytes(4, "big") + kind + body + checksum
+
+
+def test_a_picture_of_well_formed_nonsense_is_a_fault(adb: FakeAdb, device: Device) -> None:
+    magic, end = picture()[:8], chunk(b"IEND", b"")
+    assert bad(lambda: check_png(magic + chunk(b"IHDR", b"short") + end)) == "bad_screenshot"
+    header = chunk(b"IHDR", bytes([0, 0, 0, 40, 0, 0, 0, 80, 8, 2, 0, 0, 0]))
+    adb.shell("screencap -p", answer(magic + header + chunk(b"IDAT", b"not deflated") + end))
+    assert bad(device.screen.capture().uniform) == "bad_screenshot"
+
+
 def test_a_failed_screencap_is_a_fault(adb: FakeAdb, device: Device) -> None:
     adb.shell("screencap -p", answer("", "Failed to take screenshot\n", 1))
     assert bad(device.screen.capture) == "bad_screenshot"
@@ -136,6 +150,12 @@ def test_a_dump_that_hangs_is_a_warning(adb: FakeAdb, device: Device) -> None:
     assert "timeout" in (device.screen.tree(tries=1, timeout=0.05).warning or "")
 
 
+def test_the_time_is_for_all_tries_together(adb: FakeAdb, device: Device) -> None:
+    adb.shell(DUMP, hang)
+    assert device.screen.tree(tries=5, timeout=0.05).elements is None
+    assert adb.asked.count(f"shell,v2,raw:{DUMP}") == 1
+
+
 def test_a_lost_phone_is_a_fault_and_not_an_empty_screen(adb: FakeAdb, device: Device) -> None:
     adb.transport = fail("device offline")
     assert bad(device.screen.tree) == "device_offline"
@@ -143,9 +163,9 @@ def test_a_lost_phone_is_a_fault_and_not_an_empty_screen(adb: FakeAdb, device: D
 
 def test_a_phone_without_a_terminal_dumps_through_a_file(adb: FakeAdb, device: Device) -> None:
     adb.shell(DUMP, answer("", "java.io.FileNotFoundException: /dev/tty: open failed: ENXIO", 1))
-    path = "/data/local/tmp/emufarm-window.xml"
+    path = "/data/local/tmp/emufarm-$$.xml"
     adb.shell(
-        f"sh -c 'rm -f {path}; uiautomator dump {path}; cat {path}'",
+        f"sh -c 'f={path}; uiautomator dump $f; cat $f; rm -f $f'",
         answer(f"UI hierchary dumped to: {path}\n{XML}"),
     )
     assert device.screen.tree().xml == XML

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.supervisor import SupervisorClient
+from tests.device.fakes import Listening
 from tests.supervisor.conftest import golden, start
 from tests.supervisor.supervised import Start
 
@@ -32,6 +35,24 @@ def test_facts_log_and_restart(start: Start, tmp_path: Path) -> None:
     assert not client.healthy()
     with pytest.raises(DeviceFault) as error:
         client.facts()
+    assert error.value.reason == "supervisor"
+
+
+class Trickling(Listening):
+    """Answers a byte at a time, for ever."""
+
+    def serve(self, connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        while True:
+            connection.sendall(b"x")
+            time.sleep(0.01)
+
+
+def test_a_supervisor_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline is the call's, not each read's."""
+    monkeypatch.setattr("orchestrator.device.supervisor.RESTART_SECONDS", 0.2)
+    with Trickling() as server, pytest.raises(DeviceFault, match="no answer") as error:
+        SupervisorClient(server.port, "token").restart()
     assert error.value.reason == "supervisor"
 
 

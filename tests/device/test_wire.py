@@ -67,6 +67,13 @@ def test_garbage_for_packets_is_a_fault(adb: FakeAdb, wire: Wire) -> None:
     assert reason(error) == "bad_answer"
 
 
+def test_an_exit_packet_without_a_code_is_no_success(adb: FakeAdb, wire: Wire) -> None:
+    adb.shell("x", b"OKAY" + packet(1, b"out") + packet(3, b""))
+    with pytest.raises(DeviceFault) as error:
+        wire.shell("x")
+    assert reason(error) == "bad_answer"
+
+
 def test_a_stranger_on_the_servers_port_is_a_fault(adb: FakeAdb, wire: Wire) -> None:
     adb.transport = b"HTTP/1.1 400 Bad Request\r\n\r\n"
     with pytest.raises(DeviceFault) as error:
@@ -166,6 +173,45 @@ def test_a_command_that_does_not_fit_the_frame_is_refused(wire: Wire) -> None:
     with pytest.raises(DeviceFault) as error:
         wire.shell("x" * 70_000)
     assert reason(error) == "adb_refused"
+
+
+@pytest.mark.parametrize("command", ["echo a\0; reboot", "echo \ud800"])
+def test_what_the_phone_would_read_otherwise_is_not_sent(
+    adb: FakeAdb, wire: Wire, command: str
+) -> None:
+    """The phone's shell ends a command at its NUL; a lone surrogate has no bytes at all."""
+    with pytest.raises(DeviceFault) as error:
+        wire.shell(command)
+    assert reason(error) == "adb_refused"
+    assert not any("echo" in request for request in adb.asked)
+
+
+def test_a_reconnect_refused_after_okay_is_a_fault(adb: FakeAdb, wire: Wire) -> None:
+    request = f"host-serial:{SERIAL}:reconnect"
+    adb.scripts[request] = b"OKAY001ereconnecting emulator [device]"
+    assert wire.reconnect() == "reconnecting emulator [device]"
+    adb.scripts[request] = b"OKAY001ddevice 'emulator-5' not found"
+    with pytest.raises(DeviceFault) as error:
+        wire.reconnect()
+    assert reason(error) == "device_not_found"
+
+
+@pytest.mark.parametrize("reply", [b"OKAY-001", b"OKAY+00a", b"OKAY", b"OKAY0004zzzz"])
+def test_a_reply_that_is_none_is_a_fault(adb: FakeAdb, wire: Wire, reply: bytes) -> None:
+    adb.scripts["host:version"] = reply
+    with pytest.raises(DeviceFault):
+        wire.server_version()
+
+
+def test_a_listener_may_end_while_a_call_is_under_way(adb: FakeAdb) -> None:
+    wire = Wire(SERIAL, adb.port, lambda spoken: None)
+
+    def end_it(connection: socket.socket) -> None:
+        wire.listener = None
+        connection.sendall(answer("out"))
+
+    adb.shell("x", end_it)
+    assert wire.shell("x").text == "out"
 
 
 def test_every_exchange_is_told_to_the_listener(adb: FakeAdb) -> None:

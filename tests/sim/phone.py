@@ -1,4 +1,4 @@
-"""A phone without apps or wires: its databases, its services, and a way to run its programs."""
+"""Phones without wires: their databases and services, with apps or without, and their programs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.sim import providers, system
+from orchestrator.sim.apps import APPS
 from orchestrator.sim.disk import Disk
+from orchestrator.sim.effect_table import HANDLERS
+from orchestrator.sim.first_boot import create_disk
 from orchestrator.sim.noise import Noise
 from orchestrator.sim.processes import ROOT, SHELL, SYSTEM
 from orchestrator.sim.programs import content, settings, sqlite, telecom
 from orchestrator.sim.programs.call import Call
-from orchestrator.sim.providers import media
-from orchestrator.sim.services import telephony
 from orchestrator.sim.streams import Collected, Fixed
 from orchestrator.sim.world import World
 
 PROGRAMS = {**content.PROGRAMS, **settings.PROGRAMS, **sqlite.PROGRAMS, **telecom.PROGRAMS}
-EFFECTS = {**system.EFFECTS, **media.EFFECTS, **telephony.EFFECTS}
 PATIENCE_S = 10.0
 
 
@@ -30,9 +30,23 @@ async def phone(folder: Path, seed: int | None = None) -> AsyncIterator[World]:
     disk = Disk(folder / "userdata", folder / "system")
     disk.own("/data/local/tmp/x").parent.mkdir(parents=True, exist_ok=True)
     world = World(disk, {}, noise=Noise(seed))
-    world.effects.bind(world, EFFECTS)
+    world.effects.bind(world, HANDLERS)
     world.processes.spawn("system_server", SYSTEM)
     providers.create_all(world)
+    yield world
+    world.effects.cancel()
+    world.databases.close()
+
+
+@asynccontextmanager
+async def with_apps(folder: Path) -> AsyncIterator[World]:
+    """A phone at its home screen. Asynchronous, because effects live on the running loop."""
+    world = World(Disk(folder / "userdata", folder / "system"), APPS)
+    world.effects.bind(world, HANDLERS)
+    create_disk(world)
+    system.start_zygote(world)
+    system.start_framework(world)
+    system.show_home(world)
     yield world
     world.effects.cancel()
     world.databases.close()

@@ -61,8 +61,10 @@ def test_an_unknown_avd_is_named(tmp_path: Path, name: str) -> None:
     ("text", "said"),
     [
         (b"hw.ramSize", "Corrupt config.ini of AVD [x]: line 1 is not 'key=value'"),
-        (b"hw.ramSize=lots\n", "hw.ramSize must be a positive number, not 'lots'"),
-        (b"hw.ramSize=0\n", "hw.ramSize must be a positive number, not '0'"),
+        (b"hw.ramSize=lots\n", "hw.ramSize must be a number from 1 to 1000000, not 'lots'"),
+        (b"hw.ramSize=0\n", "hw.ramSize must be a number from 1 to 1000000, not '0'"),
+        (b"hw.ramSize=" + b"0" * 5000 + b"1\n", "hw.ramSize must be a number from 1 to"),
+        (b"hw.cpu.ncore=99999999\n", "hw.cpu.ncore must be a number from 1 to 64"),
         (b"\xff\xfe\x00", "Corrupt config.ini of AVD [x]: it is not text"),
         (b"\x00\x00\x00=1", "line 1 is not 'key=value'"),
         (b"hw.lcd.width=320\n", "a screen of 320x2400"),

@@ -6,9 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +14,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.sim import snapshots as module
-from orchestrator.sim.avd import DEFAULTS, EMBEDDED, Avd
-from orchestrator.sim.disk import Disk
 from orchestrator.sim.phone import Phone
-from orchestrator.sim.snapshots import Metadata, SnapshotError, listing, recover_userdata
-from orchestrator.sim.tree import Mismatch, copy_tree, copy_verified
-from orchestrator.sim.world import World
+from orchestrator.sim.snapshots import Metadata, SnapshotError, listing
+from orchestrator.sim.tree import Mismatch, copy_tree, copy_verified, remove_tree
 from tests.sim.booted import booted, is_up, until
 
 
@@ -43,6 +38,8 @@ def scribble(phone: Phone) -> None:
     world.notifications.post("com.android.shell", "scribble", "x")
     world.clock.set_date(0)
     world.processes.spawn("scribble", 2000)
+    world.windows.symbols = world.windows.shifted = True
+    world.windows.moved()
 
 
 def marks(phone: Phone) -> list[str]:
@@ -200,6 +197,10 @@ DAMAGE: list[tuple[str, Callable[[Path], None]]] = [
     ("bad snapshot metadata", spoil("snapshot.pb", b"[]")),
     ("bad snapshot metadata", edit(disk=[1, 2])),
     ("bad snapshot metadata", edit(size="much")),
+    ("bad snapshot metadata", edit(size=float("inf"))),
+    ("bad snapshot metadata", edit(saved_s=1e30)),
+    ("bad snapshot metadata", edit(vm_clock_s=float("nan"))),
+    ("bad snapshot metadata", edit(successful_loads=None)),
     ("bad snapshot metadata", spoil("hardware.ini", b"garbage")),
     ("incompatible snapshot version", edit(format=99)),
     ("incompatible snapshot version", edit(emulator="36.1.0.0")),
@@ -228,6 +229,7 @@ async def test_every_damage_has_its_reason_and_the_old_world_goes_on(tmp_path: P
                 await phone.load_snapshot("bad")
             assert refused.value.reason == reason
             assert not refused.value.fatal
+            listing(phone.snapshots.list())
             assert marks(phone) == before
             assert sorted(p.name for p in phone.avd.folder.glob("userdata*")) == ["userdata"]
             shutil.rmtree(place)
@@ -244,106 +246,9 @@ async def test_a_tag_that_the_console_could_not_name_is_refused(tmp_path: Path) 
                 phone.save_snapshot(tag)
 
 
-SAVER = """
-import os, shutil, signal, sys
-from pathlib import Path
-from orchestrator.sim.avd import Avd, DEFAULTS, EMBEDDED
-from orchestrator.sim.disk import Disk
-from orchestrator.sim.snapshots import Snapshots
-from orchestrator.sim.world import World
-
-CHANGES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod")
-
-def save(folder, limit):
-    hardware = Avd("x", folder, DEFAULTS, EMBEDDED).hardware()
-    world = World(Disk(folder / "userdata", EMBEDDED), {})
-    world.clipboard.text = "new"
-    (folder / "userdata/which").write_text("new")
-    calls = 0
-
-    def count(event, args):  # told of every change of the file system before it happens
-        nonlocal calls
-        if event in CHANGES:
-            calls += 1
-            if calls == limit:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(count)
-    Snapshots(folder / "snapshots", hardware, "image", "1").save("t", world)
-
-golden = Path(sys.argv[1])
-limit = code = 1
-while code:
-    folder = golden.with_name(f"at{limit}")
-    shutil.copytree(golden, folder)
-    child = os.fork()
-    if not child:
-        save(folder, limit)
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(code)
-    limit += 1
-"""
-
-
-def saver_of(folder: Path) -> module.Snapshots:
-    hardware = Avd("x", folder, DEFAULTS, EMBEDDED).hardware()
-    return module.Snapshots(folder / "snapshots", hardware, "image", "1")
-
-
-def saved_world(folder: Path) -> tuple[str, str]:
-    """What the snapshot left by a saver holds, in memory and on disk, once it was recovered."""
-    kept = saver_of(folder)
-    kept.recover()
-    assert [path.name for path in (folder / "snapshots").iterdir()] == ["t"]
-    (folder / "scratch").mkdir()
-    prepared = kept.prepare("t", World(Disk(folder / "scratch/userdata", EMBEDDED), {}))
-    return prepared.memory["clipboard"], (prepared.userdata / "which").read_text()
-
-
-def test_a_kill_at_any_moment_of_a_save_leaves_the_old_snapshot_or_the_new(tmp_path: Path) -> None:
-    golden = tmp_path / "golden"
-    (golden / "userdata/data").mkdir(parents=True)
-    (golden / "userdata/which").write_text("old")
-    (golden / "userdata/data/file").write_bytes(os.urandom(1000))
-    world = World(Disk(golden / "userdata", EMBEDDED), {})
-    world.clipboard.text = "old"
-    saver_of(golden).save("t", world)
-    done = subprocess.run(
-        [sys.executable, "-c", SAVER, str(golden)],
-        capture_output=True,
-        check=False,
-        timeout=60,
-        text=True,
-    )
-    assert not done.stderr
-    codes = [int(line) for line in done.stdout.split()]
-    assert codes == [-signal.SIGKILL] * (len(codes) - 1) + [0]
-    told = [saved_world(tmp_path / f"at{limit}") for limit in range(1, len(codes) + 1)]
-    assert set(told) == {("old", "old"), ("new", "new")}
-    assert told == sorted(told, reverse=True)
-    assert told.count(("old", "old")) > 15
-
-
-@pytest.mark.parametrize("left", ["none", "new", "old and new", "old"])
-def test_a_kill_in_a_load_leaves_one_disk(tmp_path: Path, left: str) -> None:
-    userdata = tmp_path / "userdata"
-    if left in ("none", "new", "old"):
-        userdata.mkdir()
-        (userdata / "which").write_text("living")
-    if "new" in left:
-        (tmp_path / "userdata.new").mkdir()
-    if "old" in left:
-        (tmp_path / "userdata.old").mkdir()
-        (tmp_path / "userdata.old/which").write_text("living" if left != "old" else "replaced")
-    recover_userdata(userdata)
-    assert [path.name for path in tmp_path.iterdir()] == ["userdata"]
-    assert (userdata / "which").read_text() == "living"
-
-
 def test_the_list_has_the_emulators_columns() -> None:
     assert listing([]) == "There is no snapshot available.\r\n"
-    one = Metadata("clean", 0.0, 16398.874, 138 << 20, "", "", {}, {})
+    one = Metadata("clean", 0.0, 16398.874, 138 << 20, 0, "", "", {}, {})
     lines = listing([one]).split("\r\n")
     assert lines[0] == "List of snapshots present on all disks:"
     assert lines[1] == "ID        TAG                 VM SIZE                DATE       VM CLOCK"
@@ -372,3 +277,38 @@ def test_a_copied_tree_keeps_links_modes_times_and_holes(tmp_path: Path) -> None
     (copy / "file").write_bytes(b"y" * 3_000_000)
     with pytest.raises(Mismatch, match="1 entries differ, first 'file'"):
         copy_verified(copy, tmp_path / "third", manifest)
+
+
+def test_a_tree_may_be_deeper_than_python_recurses(tmp_path: Path) -> None:
+    source, copy = tmp_path / "s", tmp_path / "c"
+    deep = source
+    deep.mkdir()
+    for _ in range(1500):
+        deep = deep / "d"
+        deep.mkdir()
+    assert len(copy_tree(source, copy)) == 1500
+    for tree in (source, copy):
+        remove_tree(tree)
+    remove_tree(source)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_hole_of_terabytes_costs_nothing(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    with open(source / "hollow", "wb") as hollow:
+        hollow.truncate(4 << 40)
+        hollow.seek(3 << 40)
+        hollow.write(b"x")
+    started = time.monotonic()
+    manifest = copy_tree(source, tmp_path / "copy")
+    copy_verified(tmp_path / "copy", tmp_path / "again", manifest)
+    assert time.monotonic() - started < 5
+    with open(tmp_path / "again/hollow", "rb") as hollow:
+        hollow.seek(3 << 40)
+        assert hollow.read(2) == b"x\0"
+    with open(tmp_path / "copy/hollow", "r+b") as hollow:
+        hollow.seek((3 << 40) + 1)
+        hollow.write(b"x")
+    with pytest.raises(Mismatch):
+        copy_verified(tmp_path / "copy", tmp_path / "third", manifest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,14 +28,14 @@ def golden(tmp_path: Path) -> Path:
 def start(tmp_path: Path, golden: Path) -> Iterator[Start]:
     started: list[Supervisor] = []
 
-    def begin(*words: str, emulator: tuple[str, ...] = ()) -> Supervisor:
-        started.append(Supervisor(tmp_path, *words, emulator=emulator))
+    def begin(*words: str, emulator: tuple[str, ...] = (), stdin: int | None = None) -> Supervisor:
+        started.append(Supervisor(tmp_path, *words, emulator=emulator, stdin=stdin))
         return started[-1]
 
     yield begin
     for supervisor in started:
-        if supervisor.process.poll() is None:
-            os.kill(supervisor.process.pid, 9)
-        supervisor.process.wait()
-        if supervisor.process.stdout is not None:
-            supervisor.process.stdout.close()
+        supervisor.process.terminate()  # not kill -9, which would leave the emulator's children
+        supervisor.process.wait(20)
+        for pipe in (supervisor.process.stdin, supervisor.process.stdout):
+            if pipe is not None:
+                pipe.close()

@@ -54,7 +54,13 @@ def alive(pid: int) -> bool:
 
 
 class Supervisor:
-    def __init__(self, folder: Path, *words: str, emulator: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *words: str,
+        emulator: tuple[str, ...] = (),
+        stdin: int | None = None,
+    ) -> None:
         self.folder = folder
         self.console_port = even_port()
         self.adb_port = free_port()
@@ -66,7 +72,9 @@ class Supervisor:
         command += [*words, "--", *(emulator or (sys.executable, str(STAND_IN)))]
         self.errors = folder / "stderr"
         with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+            self.process = subprocess.Popen(
+                command, stdin=stdin, stdout=subprocess.PIPE, stderr=errors
+            )
 
     def ready(self) -> Supervisor:
         assert self.process.stdout is not None

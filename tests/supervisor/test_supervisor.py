@@ -6,11 +6,13 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.supervisor.supervised import Start, Supervisor, alive, until
+from tests.supervisor.supervised import STAND_IN, Start, Supervisor, alive, until
 
 
 def test_facts_say_what_runs(start: Start, tmp_path: Path) -> None:
@@ -61,6 +63,7 @@ def test_requests_need_the_token_and_their_method(start: Start) -> None:
         (b"GET /facts HTTP/1.1\r\nX: a\r\nX: b\r\n\r\n", b"400"),
         (b"POST /restart HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"400"),
         (b"POST /restart HTTP/1.1\r\nContent-Length: 99999999999999999\r\n\r\n", b"413"),
+        (b"POST /restart HTTP/1.1\r\nContent-Length: 00000000099999\r\n\r\n", b"413"),
         (b"POST /restart HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"400"),
         (b"GET / HTTP/1.1\r\n" + b"X-Long: " + b"x" * 20_000 + b"\r\n\r\n", b"413"),
         (b"\x00\xff\r\n\r\n", b"400"),
@@ -127,10 +130,11 @@ def test_sigterm_stops_everything(start: Start, golden: Path, behaviour: str) ->
 
 def test_a_killed_supervisor_takes_its_children_along(start: Start) -> None:
     device = start().ready()
-    emulator, server = device.facts()["pid"], device.adb_server()
+    emulator, server, grandchild = device.facts()["pid"], device.adb_server(), device.grandchild()
     assert alive(server)
     os.kill(device.process.pid, signal.SIGKILL)
     until(lambda: not alive(emulator) and not alive(server), "the children die")
+    os.kill(grandchild, signal.SIGKILL)  # only a container's end would have reached it
 
 
 def test_an_adb_server_that_dies_comes_back(start: Start) -> None:
@@ -174,3 +178,41 @@ def test_a_missing_emulator_is_one_sentence(start: Start) -> None:
     assert device.process.wait(20) == 1
     [line] = device.errors.read_text().splitlines()
     assert "/no/such/emulator" in line
+
+
+def test_an_emulator_of_one_word_is_started_too(start: Start, tmp_path: Path) -> None:
+    """Its version is asked with as many words as adb's."""
+    program = tmp_path / "emulator"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {STAND_IN} "$@"\n')
+    program.chmod(0o755)
+    versions = start(emulator=(str(program),)).ready().facts()["versions"]
+    assert "36.5.11.0" in versions["emulator"]
+    assert "Android Debug Bridge" in versions["adb"]
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "x", "9" * 30])
+def test_what_is_not_a_port_is_one_sentence(start: Start, port: str) -> None:
+    device = start("--adb-port", port)
+    assert device.process.wait(20) == 2
+    assert "Traceback" not in device.errors.read_text()
+
+
+@pytest.mark.parametrize("behaviour", ["run", "stubborn"])
+def test_a_tied_supervisor_ends_with_its_stdin(start: Start, golden: Path, behaviour: str) -> None:
+    (golden / "behaviour").write_text(behaviour)
+    device = start("--tied", stdin=subprocess.PIPE).ready()
+    pids = [device.grandchild(), device.facts()["pid"], device.adb_server()]
+    assert device.process.stdin is not None
+    device.process.stdin.write(b"words mean nothing\n")
+    device.process.stdin.flush()
+    assert device.ask("GET", "/healthz")[0] == 200
+    device.process.stdin.close()
+    assert device.process.wait(20) == 0
+    assert not any(alive(pid) for pid in pids)
+
+
+def test_a_supervisor_cannot_be_tied_to_a_file(start: Start) -> None:
+    device = start("--tied", stdin=subprocess.DEVNULL)
+    assert device.process.wait(20) == 1
+    [line] = device.errors.read_text().splitlines()
+    assert "--tied needs a pipe" in line

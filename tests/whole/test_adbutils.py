@@ -10,7 +10,8 @@ from pathlib import Path
 import adbutils
 import pytest
 
-from tests.whole.conftest import Phone
+from tests.sim.programs.apks import apk
+from tests.whole.conftest import CLEAN, Phone
 
 MEGABYTE = 1 << 20
 
@@ -79,3 +80,19 @@ def test_root_makes_it_root(phone: Phone, theirs: adbutils.AdbDevice) -> None:
     theirs.root()  # type: ignore[no-untyped-call]
     phone.out("wait-for-device")
     assert theirs.shell("id -u") == "0"
+
+
+def test_an_apk_is_installed_listed_and_removed(theirs: adbutils.AdbDevice, tmp_path: Path) -> None:
+    path = tmp_path / "app.apk"
+    path.write_bytes(apk("com.example.theirs"))
+    theirs.install(str(path), nolaunch=True, silent=True)
+    assert "com.example.theirs" in theirs.list_packages()
+    assert theirs.uninstall("com.example.theirs").strip() == "Success"
+    assert "com.example.theirs" not in theirs.list_packages()
+
+
+def test_it_is_waited_for_across_a_snapshot_load(phone: Phone, theirs: adbutils.AdbDevice) -> None:
+    client = adbutils.AdbClient("127.0.0.1", phone.running.adb_port)
+    assert phone.out("emu", "avd", "snapshot", "load", CLEAN).strip() == "OK"
+    client.wait_for(phone.running.serial, state="device", timeout=20)
+    assert theirs.shell("echo back") == "back"

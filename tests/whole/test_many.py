@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import adbutils
 import pytest
 
 from orchestrator.device.adb import adb_binary
@@ -26,7 +27,8 @@ PHONES = 8
 @pytest.fixture
 def shared_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     """An adb server of the test's own, and the environment that leads to it."""
-    port = ports.free_port()
+    claim = ports.claim()
+    port = claim.server_port
     env = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -44,6 +46,7 @@ def shared_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     finally:
         server.terminate()
         server.wait(10)
+        claim.release()
 
 
 def answers(port: int) -> bool:
@@ -81,6 +84,9 @@ def test_eight_phones_on_one_server_answer_each_for_itself(
             timeout=20,
             check=True,
         )
-        assert set(re.findall(r"(emulator-\d+)\s+device", listed.stdout)) == {
-            phone.serial for phone in phones
+        serials = {phone.serial for phone in phones}
+        assert set(re.findall(r"(emulator-\d+)\s+device", listed.stdout)) == serials
+        theirs = adbutils.AdbClient("127.0.0.1", adb_port).device_list()
+        assert {each.serial: each.shell("settings get global whose") for each in theirs} == {
+            serial: serial for serial in serials
         }

@@ -1,4 +1,4 @@
-"""The picture alone is enough to use the phone: no dump is asked for, only colours and places."""
+"""The picture alone is enough to use the phone: the way is found by colours and places."""
 
 from __future__ import annotations
 

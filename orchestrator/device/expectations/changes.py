@@ -77,7 +77,8 @@ def _round_trip(device: Device) -> Seen:
         return all_of(
             boot_id=(proof.boot_id == before, True),
             new_transport=(proof.new_transport != proof.old_transport, True),
-            sentinels_gone=(proof.sentinels_gone, True),
+            sentinels_gone=((proof.file_gone, proof.property_gone), (True, True)),
+            frame=(proof.frame.uniform, False),
             setting=(device.settings.get("global", _KEY), None),
             loaded=(device.console.loaded_snapshot(), _TAG),
         )
@@ -116,7 +117,7 @@ CHANGES = (
     ),
     Expectation(
         "snapshot.round-trip", "every attempt starts with it",
-        "the saved boot_id, a new transport, no sentinel, no later setting", _round_trip,
+        "the saved boot_id, a new transport, no sentinel, a picture, no later setting", _round_trip,
         destructive=True, needs_console=True,
     ),
     Expectation(

@@ -82,7 +82,7 @@ def read(file: BinaryIO, limit: int) -> bytes:
         raise failed("read failed", error) from error
 
 
-def create(disk: Disk, path: str, uid: int, mode: int) -> tuple[int, Path]:
+def create(disk: Disk, path: str, uid: int, mode: int) -> int:
     """A new file in the place of a file or link, open for writing; its folders are made."""
     # adbd gives everybody what the owner has. The owner's read bit stays, or the host could not
     # read the phone's own disk.
@@ -95,7 +95,18 @@ def create(disk: Disk, path: str, uid: int, mode: int) -> tuple[int, Path]:
         os.fchmod(fd, bits)
     except OSError as error:
         raise failed("couldn't create file", error) from error
-    return fd, host
+    return fd
+
+
+def discard(disk: Disk, path: str, uid: int, fd: int) -> None:
+    """Remove a file that did not come whole. While it came, its folder may have become a link to
+    anywhere: the path is walked again, and what is there now must still be that file."""
+    try:
+        host = disk.writable(path, uid, follow=False)
+        if os.path.samestat(os.lstat(host), os.fstat(fd)):
+            host.unlink()
+    except OSError:
+        return  # moved or removed meanwhile: nothing of ours is left there
 
 
 def write(fd: int, data: memoryview) -> None:

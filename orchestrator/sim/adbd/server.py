@@ -27,16 +27,13 @@ FEATURES = (
     "apex",
     "sendrecv_v2",
 )
+# One adb server makes one; each costs a buffer.
+MAX_CONNECTIONS = 32
 INTRODUCED = ("ro.product.name", "ro.product.model", "ro.product.device")
 
 
 class Adbd:
-    """Answers adb while started and not paused. Fault points:
-
-    - adbd.accept (True): False leaves the host without an answer, an OSError drops it;
-    - adbd.service (the name): another name, or an OSError, which refuses it;
-    - adbd.exit (the code): another code, or None, which loses the packet.
-    """
+    """Answers adb while started and not paused."""
 
     def __init__(self, world: World, port: int, *, skip_auth: bool, run_shell: RunShell) -> None:
         self.port = port
@@ -44,7 +41,7 @@ class Adbd:
         self._skip_auth = skip_auth
         self._services = Services(world, run_shell)
         self._server: asyncio.Server | None = None
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}  # the oldest first
         self._leaving: set[asyncio.Task[None]] = set()
         self._paused = False
 
@@ -92,12 +89,17 @@ class Adbd:
 
     def _accept(self) -> Connection:
         connection = Connection(self, held=self._paused)
-        self._connections.add(connection)
+        self._connections[connection] = None
         return connection
 
     # -- what a connection asks
 
     def welcome(self) -> bool:
+        if len(self._connections) > MAX_CONNECTIONS:
+            # The newcomer has said nothing yet either, so there always is one.
+            silent = next(known for known in self._connections if not known.introduced)
+            del self._connections[silent]
+            silent.drop(f"there are {MAX_CONNECTIONS} connections already")
         return self._world.faults.at("adbd.accept", True)
 
     def banner(self) -> bytes:
@@ -116,7 +118,7 @@ class Adbd:
         return self._services.find(name, connection)
 
     def lost(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         self._services.lost(connection)
         self._leave(connection)
 

@@ -124,16 +124,16 @@ class Session:
         os.utime(host, (modified, modified), follow_symlinks=False)
 
     async def _receive_file(self, path: str, mode: int) -> None:
-        fd, host = guest_files.create(self._disk, path, self._uid, mode)
+        fd = guest_files.create(self._disk, path, self._uid, mode)
         whole = False
         try:
             modified = await self._each_data(lambda data: guest_files.write(fd, data))
             os.utime(fd, (modified, modified))
             whole = True
         finally:
-            os.close(fd)
             if not whole:
-                host.unlink(missing_ok=True)
+                guest_files.discard(self._disk, path, self._uid, fd)
+            os.close(fd)
 
     async def _each_data(self, take: Callable[[memoryview], None]) -> int:
         """Give every byte of the host's file away as it comes; returns the file's time."""

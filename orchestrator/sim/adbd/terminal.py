@@ -10,6 +10,8 @@ from ..streams import Pipe, Sink, Source
 
 INTERRUPT, END, BACKSPACE, RETURN, ERASE_LINE, DELETE = 0x03, 0x04, 0x08, 0x0D, 0x15, 0x7F
 NEWLINE = 0x0A
+# What Linux keeps of a line; more is not heard.
+LONGEST_LINE = 4095
 RUBOUT = b"\b \b"
 
 
@@ -93,7 +95,7 @@ class Terminal:
         elif byte == ERASE_LINE:
             await self.write(RUBOUT * len(line.decode("utf-8", "replace")))
             line.clear()
-        else:
+        elif len(line) < LONGEST_LINE:
             line.append(byte)
             await self.write(bytes([byte]))
 

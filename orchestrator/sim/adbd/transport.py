@@ -222,7 +222,9 @@ class Connection(asyncio.BufferedProtocol):
         if remote == 0:
             raise Malformed("OPEN without a stream")
         name = os.fsdecode(bytes(payload).rstrip(b"\0"))
-        handler = self._phone.service(name, self) if len(self._streams) < MAX_STREAMS else None
+        # A service may go on for a while after its stream.
+        crowded = max(len(self._streams), len(self._serving)) >= MAX_STREAMS
+        handler = None if crowded else self._phone.service(name, self)
         if handler is None:
             self.send(CLSE, 0, remote)
             return

@@ -38,6 +38,12 @@ class Builtin:
     def arrived(self, world: World, screen: Screen) -> None:
         return None
 
+    def resumed(self, world: World, screen: Screen) -> None:
+        return None
+
+    def paused(self, world: World, screen: Screen) -> None:
+        return None
+
     def names(self, activity: str) -> tuple[str, str]:
         """The two spellings of an activity's class."""
         return activity, self.package + activity

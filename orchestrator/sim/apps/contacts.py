@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from ..providers import contacts
 from ..providers.uri import parse
 from ..ui import theme
-from ..ui.node import Fill, Icon, Label, Node, Rect, dp
+from ..ui.node import Node, Rect, dp
 from ..ui.scaffold import Tool, page
 from ..ui.screen import Intent, Screen
-from ..ui.widgets import Button, Piece, bar, box, divider, field, header, row, space, text
+from ..ui.widgets import Button, Piece, bar, divider, field, header, row, space, text
 from .asking import confirm, error
 from .builtin import VIEW, Builtin
 from .calling import new_message, place_call
 from .extras import whole
-from .people import badge, colour, dialled
+from .people import badge, dialled, face
 
 if TYPE_CHECKING:
     from ..world import World
@@ -119,15 +119,8 @@ def everybody(world: World, screen: Screen) -> Node:
 
 def portrait(name: str) -> Piece:
     def place(x: int, y: int, room: int) -> Node:
-        half, middle = dp(48), x + room // 2
-        disc = Rect(middle - half, y + dp(12), middle + half, y + dp(12) + 2 * half)
-        inside = (
-            Label((name[:1].upper(),), dp(42), "#FFFFFF", "Medium", "centre")
-            if name[:1].isalpha()
-            else Icon("account", dp(54), "#FFFFFF")
-        )
-        face = box(disc, Fill(colour(name), half), inside)
-        return Node(Rect(x, y, x + room, disc.bottom + dp(12)), "", children=(face,))
+        disc = face(name, x + room // 2, y + dp(60), dp(48))
+        return Node(Rect(x, y, x + room, disc.frame.bottom + dp(12)), "", children=(disc,))
 
     return place
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from ..ui import theme
 from ..ui.node import SCREEN, WIDTH, Fill, Icon, Label, Node, Rect, dp
 from ..ui.scaffold import page
-from ..ui.screen import App, Intent, Screen
+from ..ui.screen import HOME, App, Intent, Screen
 from ..ui.widgets import Piece, box, line_of, row, text
-from ..ui.windows import HOME
 from .builtin import MAIN, Builtin
 
 if TYPE_CHECKING:
@@ -91,11 +90,16 @@ def grid(world: World) -> Node:
             paint=(Label((date,), dp(17), "#FFFFFF", "Regular", "centre"),),
         ),
     ]
-    apps = [app for app in world.apps.values() if app.launcher]
+    apps = [app for app in world.apps.values() if app.launcher and enabled(world, app)]
     tiles = [tile(world, app, n % COLUMNS, n // COLUMNS) for n, app in enumerate(apps)]
     return Node(
         SCREEN, "android.widget.FrameLayout", id="launcher", children=(*wallpaper(), *face, *tiles)
     )
+
+
+def enabled(world: World, app: App) -> bool:
+    installed = world.packages.get(app.package)
+    return installed is None or installed.enabled
 
 
 def recents(world: World, screen: Screen) -> Node:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from ..ui import theme
 from ..ui.dialpad import round_button
-from ..ui.node import WIDTH, Fill, Icon, Label, Node, Rect, dp
+from ..ui.node import WIDTH, Fill, Icon, Node, Rect, dp
 from ..ui.screen import Screen
 from ..ui.widgets import box, line_of
 from .calling import GREEN, RED
-from .people import colour, directory, named
+from .people import directory, face, named
 from .when import lasting
 
 if TYPE_CHECKING:
@@ -35,17 +35,6 @@ def state_words(world: World) -> str:
     if call.state == "active":
         return lasting((world.clock.now_ms() - call.answered_ms) // 1000)
     return "Incoming call" if call.state == "ringing" else "Calling…"
-
-
-def face(name: str) -> Node:
-    half, x, y = dp(56), WIDTH // 2, dp(300)
-    disc = Rect(x - half, y - half, x + half, y + half)
-    inside = (
-        Label((name[:1].upper(),), dp(48), "#FFFFFF", "Medium", "centre")
-        if name[:1].isalpha()
-        else Icon("account", dp(64), "#FFFFFF")
-    )
-    return box(disc, Fill(colour(name), half), inside)
 
 
 def toggle(screen: Screen, name: str) -> None:
@@ -82,7 +71,7 @@ def in_call(world: World, screen: Screen) -> Node:
                 "Regular", "contactgrid_forward_number"),
         centred(state_words(world), dp(174), dp(18), theme.TEXT_SOFT, "Medium",
                 "contactgrid_status_text"),
-        face(name),
+        face(name, WIDTH // 2, dp(300), dp(56)),
     ]  # fmt: skip
     bottom = dp(700)
     if call is not None and call.state == "ringing":

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote
 
 from ..providers import contacts, sms
-from ..providers.numbers import same
+from ..providers.numbers import normalized, same
 from ..ui import theme
 from ..ui.conversation import bubble, composer
 from ..ui.node import Node, dp
 from ..ui.scaffold import Tool, page
 from ..ui.screen import Intent, Screen
 from ..ui.widgets import Piece, field, row, space, text
-from . import when
+from . import drafts, when
 from .asking import choose, confirm, error
-from .builtin import MAIN, VIEW, Builtin
+from .builtin import VIEW, Builtin
 from .calling import place_call
 from .extras import whole
 from .people import badge, dialled, directory, named
@@ -51,13 +51,25 @@ class Messages(Builtin):
             return None
         scheme, _, rest = intent.data.partition(":")
         if intent.action in (SENDTO, VIEW) and scheme.lower() in SCHEMES:
-            return addressed(world, rest, intent)
+            return addressed(rest, intent)
         if intent.package and intent.activity.endswith(".ConversationActivity"):
             thread = sms.thread(world, whole(intent.extras.get("thread_id")) or 0)
-            return conversation_with(world, thread.address) if thread else Screen(LIST)
-        if intent.package and intent.action in ("", MAIN):
-            _resumed(world)
+            return conversation_with(thread.address) if thread else Screen(LIST)
         return super().open(world, intent)
+
+    def create(self, world: World) -> None:
+        drafts.create(world)
+
+    def resumed(self, world: World, screen: Screen) -> None:
+        """Whoever sees a conversation has read what it says."""
+        if number := str(screen.args.get("number") or ""):
+            read(world, number)
+            if not screen.fields.get("message"):
+                screen.fields["message"] = drafts.draft(world, number)
+
+    def paused(self, world: World, screen: Screen) -> None:
+        if number := str(screen.args.get("number") or ""):
+            drafts.keep(world, number, screen.fields.get("message", ""))
 
     def view(self, world: World, screen: Screen) -> Node:
         if screen.activity == LIST:
@@ -73,13 +85,13 @@ class Messages(Builtin):
         return None
 
 
-def addressed(world: World, rest: str, intent: Intent) -> Screen:
+def addressed(rest: str, intent: Intent) -> Screen:
     """What sms:NUMBER?body=TEXT leads to; the first number where there are several."""
     numbers, _, query = rest.removeprefix("//").partition("?")
     number = unquote(numbers).replace(";", ",").partition(",")[0].strip()
     body = (parse_qs(query).get("body") or [""])[0]
     body = body or str(intent.extras.get("sms_body") or intent.extras.get("body") or "")
-    screen = conversation_with(world, number) if number else new_conversation()
+    screen = conversation_with(number) if number else new_conversation()
     screen.fields["message"] = body
     return screen
 
@@ -88,9 +100,7 @@ def new_conversation() -> Screen:
     return Screen(CONVERSATION, {"number": ""}, focus="to")
 
 
-def conversation_with(world: World, number: str) -> Screen:
-    """The conversation's screen. Whoever opens it has read what it says."""
-    read(world, number)
+def conversation_with(number: str) -> Screen:
     return Screen(CONVERSATION, {"number": number})
 
 
@@ -110,32 +120,30 @@ def thread_with(world: World, number: str) -> sms.Thread | None:
     return next((each for each in sms.threads(world) if same(each.address, number)), None)
 
 
-def _resumed(world: World) -> None:
-    """A conversation that comes to the front again is read."""
-    task = next((task for task in world.windows.tasks if task.package == PACKAGE), None)
-    if task and (number := task.screens[-1].args.get("number")):
-        read(world, str(number))
-
-
 def conversations(world: World, screen: Screen) -> Node:
     owner, now = directory(world), world.clock.date()
 
     def enter(number: str) -> None:
-        world.windows.push(conversation_with(world, number))
+        world.windows.push(conversation_with(number))
 
     def ask(thread_id: int) -> None:
         screen.dialog = {"kind": "delete", "thread_id": thread_id}
 
     pieces: list[Piece] = []
+    unsent = drafts.drafts(world)
     for thread in sms.threads(world):
         name = named(owner, thread.address)
         look = badge(name)
+        draft = unsent.pop(normalized(thread.address), "")
+        shown = f"Draft: {draft}" if draft else thread.snippet
         pieces.append(
-            row(name, thread.snippet, bold=not thread.read, most=1, id="conversation",
+            row(name, shown, bold=not thread.read, most=1, id="conversation",
                 avatar=look["avatar"], icon=look["icon"],
                 trailing=when.brief(thread.date_ms, now),
                 tap=partial(enter, thread.address), hold=partial(ask, thread.id))
         )  # fmt: skip
+    pieces += [row(named(owner, number), f"Draft: {draft}", icon="pencil_outline", most=1,
+                   tap=partial(enter, number)) for number, draft in unsent.items()]  # fmt: skip
     if not pieces:
         pieces = [space(dp(150)), text("No conversations yet", align="centre", weight="Medium"),
                   text("Start a chat and it will appear here.", align="centre",
@@ -149,7 +157,7 @@ def new(world: World, screen: Screen) -> Node:
     typed = screen.fields.get("to", "").strip()
 
     def choose_number(number: str) -> None:
-        chosen = conversation_with(world, number)
+        chosen = conversation_with(number)
         chosen.fields["message"] = screen.fields.get("message", "")
         chosen.focus = "message"
         world.windows.replace(chosen)
@@ -251,6 +259,7 @@ def confirm_delete(world: World, screen: Screen, thread_id: int) -> Node:
     def delete() -> None:
         sms.delete_thread(world, thread_id)
         if screen.activity != LIST:
+            screen.fields["message"] = ""
             world.windows.finish()
 
     return confirm(screen, "Delete this conversation?", "Its messages cannot be brought back.",

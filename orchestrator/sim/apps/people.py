@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..providers import contacts
 from ..providers.numbers import MIN_MATCH, normalized, same
+from ..ui.node import Fill, Icon, Label, Node, Rect
+from ..ui.widgets import box
 
 if TYPE_CHECKING:
     from ..world import World
@@ -45,6 +47,13 @@ def colour(name: str) -> str:
 def badge(name: str) -> dict[str, str]:
     """What a row shows before this name: an initial, or a head for what has none."""
     return {"avatar": colour(name), "icon": "" if name[:1].isalpha() else "account"}
+
+
+def face(name: str, x: int, y: int, half: int) -> Node:
+    """The same on a disc around this point."""
+    letter = Label((name[:1].upper(),), half * 7 // 8, "#FFFFFF", "Medium", "centre")
+    inside = letter if name[:1].isalpha() else Icon("account", half * 9 // 8, "#FFFFFF")
+    return box(Rect(x - half, y - half, x + half, y + half), Fill(colour(name), half), inside)
 
 
 def dialled(text: str) -> str:

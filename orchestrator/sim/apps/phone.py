@@ -60,10 +60,19 @@ class Phone(Builtin):
         if intent.activity in (IN_CALL, ".InCallActivity"):
             return call_screen(world)
         if intent.activity in (MAIN_SCREEN, PACKAGE + MAIN_SCREEN, ".MainActivity"):
-            return main_screen(world, str(intent.extras.get("tab", "recents")))
+            return Screen(MAIN_SCREEN, {"tab": str(intent.extras.get("tab", "recents"))})
         if intent.action in ("", MAIN) and not intent.activity:
-            return main_screen(world, "recents")
+            return Screen(MAIN_SCREEN, {"tab": "recents"})
         return None
+
+    def arrived(self, world: World, screen: Screen) -> None:
+        if number := screen.args.pop("dial", ""):
+            world.telephony.dial(str(number))
+
+    def resumed(self, world: World, screen: Screen) -> None:
+        """Whoever looks at the recent calls has seen the missed ones."""
+        if screen.args.get("tab") == "recents":
+            calllog.mark_seen(world)
 
     def view(self, world: World, screen: Screen) -> Node:
         if screen.activity == IN_CALL:
@@ -82,23 +91,19 @@ class Phone(Builtin):
         return None
 
 
-def main_screen(world: World, tab: str) -> Screen:
-    """Whoever looks at the recent calls has seen the missed ones."""
-    if tab == "recents":
-        calllog.mark_seen(world)
-    return Screen(MAIN_SCREEN, {"tab": tab})
-
-
 def pad_screen(number: str = "") -> Screen:
     return Screen(MAIN_SCREEN, {"pad": True}, {"number": number[:LONGEST]})
 
 
 def calling(world: World, number: str) -> Screen:
-    """Dials; the call's screen, or the pad with the reason why there is no call."""
-    if world.telephony.call is not None or world.telephony.dial(dialled(number)):
+    """The call's screen, which dials as it appears; where no call can be, the pad and why."""
+    telephony, plain = world.telephony, dialled(number)
+    if telephony.call is not None:
         return call_screen(world)
+    if plain and telephony.radio_on:
+        return Screen(IN_CALL, {"over": in_front(world), "dial": plain})
     screen = pad_screen(number)
-    screen.dialog = {"kind": "no_network"} if dialled(number) else None
+    screen.dialog = {"kind": "no_network"} if plain else None
     return screen
 
 
@@ -108,8 +113,12 @@ def call_screen(world: World) -> Screen:
         for screen in task.screens:
             if task.package == PACKAGE and screen.activity == IN_CALL:
                 return screen
+    return Screen(IN_CALL, {"over": in_front(world)})
+
+
+def in_front(world: World) -> str:
     front = world.windows.front()
-    return Screen(IN_CALL, {"over": front[0] if front else ""})
+    return front[0] if front else ""
 
 
 def lists(world: World, screen: Screen) -> Node:

@@ -12,12 +12,12 @@ from ..ui.scaffold import dialog, page
 from ..ui.screen import Intent, Screen
 from ..ui.widgets import Button, Piece, divider, field, header, row, space, text
 from .builtin import Builtin
+from .installer import MANAGE_SOURCES, UNKNOWN_SOURCES
 
 if TYPE_CHECKING:
     from ..world import World
 
 NETWORKS = (("AndroidWifi", "Connected"), ("Cafe Guest", "Saved"), ("Home-5G", "Secured"))
-UNKNOWN_SOURCES = "install_non_market_apps"
 # The sub-screens, by the action that `am start -a` knows them by.
 ACTIONS = {
     "android.settings.SETTINGS": ".Settings",
@@ -27,7 +27,7 @@ ACTIONS = {
     "android.settings.WIRELESS_SETTINGS": ".NetworkSettingsActivity",
     "android.settings.DISPLAY_SETTINGS": ".DisplaySettingsActivity",
     "android.settings.SOUND_SETTINGS": ".SoundSettingsActivity",
-    "android.settings.MANAGE_UNKNOWN_APP_SOURCES": ".UnknownSourcesActivity",
+    MANAGE_SOURCES: ".UnknownSourcesActivity",
     "android.settings.SECURITY_SETTINGS": ".SecuritySettingsActivity",
     "android.settings.APPLICATION_SETTINGS": ".AppsSettingsActivity",
     "android.settings.DEVICE_INFO_SETTINGS": ".AboutPhoneActivity",
@@ -72,14 +72,21 @@ def subpage(world: World, screen: Screen, title: str, pieces: list[Piece]) -> No
 
 
 def switch_row(
-    world: World, space_: str, name: str, title: str, subtitle: str = "", icon: str = ""
+    world: World,
+    space_: str,
+    name: str,
+    title: str,
+    *,
+    icon: str = "",
+    values: tuple[str, str] = ("0", "1"),
 ) -> Piece:
-    on = world.settings.on(space_, name)
+    """A setting with two values: off, and on."""
+    on = world.settings.get(space_, name) == values[1]
 
     def flip() -> None:
-        world.settings.put(space_, name, "0" if on else "1")
+        world.settings.put(space_, name, values[not on])
 
-    return row(title, subtitle, icon=icon, on=on, tap=flip, id=name)
+    return row(title, icon=icon, on=on, tap=flip, id=name)
 
 
 def main(world: World, screen: Screen) -> Node:
@@ -214,7 +221,7 @@ def display(world: World, screen: Screen) -> Node:
             row("Dimmer", icon="minus", tap=partial(shift, -25)),
             divider(),
             switch_row(world, "system", "screen_brightness_mode", "Adaptive brightness"),
-            switch_row(world, "secure", "ui_night_mode", "Dark theme"),
+            switch_row(world, "secure", "ui_night_mode", "Dark theme", values=("1", "2")),
             switch_row(world, "system", "accelerometer_rotation", "Auto-rotate screen"),
             row("Font size", f"{scale} ×", icon="format_size", tap=resize),
         ],
@@ -249,7 +256,14 @@ def security(world: World, screen: Screen) -> Node:
                 icon="download",
                 tap=go,
             ),
-            switch_row(world, "secure", "location_mode", "Use location", icon="map_marker_outline"),
+            switch_row(
+                world,
+                "secure",
+                "location_mode",
+                "Use location",
+                icon="map_marker_outline",
+                values=("0", "3"),
+            ),
         ],
     )
 

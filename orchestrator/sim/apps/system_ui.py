@@ -12,9 +12,8 @@ from ..state import Json
 from ..ui import theme
 from ..ui.node import SCREEN, WIDTH, Fill, Icon, Label, Node, Rect, dp
 from ..ui.scaffold import dialog
-from ..ui.screen import Intent, Screen
+from ..ui.screen import SYSTEM_UI, Intent, Screen
 from ..ui.widgets import Button, bar, box, line_of
-from ..ui.windows import SYSTEM_UI
 from .builtin import Builtin
 
 if TYPE_CHECKING:

@@ -115,7 +115,8 @@ async def _list(session: Session, args: str) -> str:
 async def _save(session: Session, args: str) -> str:
     tag = _changing(session, "save", args, "save")
     try:
-        session.phone.save_snapshot(tag)
+        async with session.phone.standstill:
+            session.phone.save_snapshot(tag)
     except SnapshotError as error:
         raise Refused(f"Snapshot save failure: {error.reason}") from error
     return ""
@@ -142,7 +143,8 @@ async def _load(session: Session, args: str) -> str:
 async def _delete(session: Session, args: str) -> str:
     tag = _changing(session, "delete", args, "list")
     try:
-        session.phone.snapshots.delete(tag)
+        async with session.phone.standstill:
+            session.phone.snapshots.delete(tag)
     except SnapshotError as error:
         raise Refused(f"Snapshot delete failure: {error.reason}") from error
     return ""

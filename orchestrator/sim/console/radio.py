@@ -133,7 +133,7 @@ async def _power_ac(session: Session, args: str) -> str:
 
 
 async def _power_capacity(session: Session, args: str) -> str:
-    if not (args.isascii() and args.isdigit()) or int(args[:4]) > 100:
+    if not (args.isascii() and args.isdigit()) or len(args) > 3 or int(args) > 100:
         raise Refused('Usage: "capacity <percentage>"')
     session.phone.world.properties.force(LEVEL, str(int(args)))
     return ""

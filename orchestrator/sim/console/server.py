@@ -1,4 +1,4 @@
-"""The console's socket: lines in, replies out, bounded, any number of connections."""
+"""The console's socket: lines in, replies out, all of it bounded."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..phone import Phone
 
 MAX_LINE = 64 * 1024
+MAX_CONNECTIONS = 64
 STOP_S = 0.3
 
 
@@ -42,7 +43,8 @@ class Console:
         assert task is not None
         self._open.add(task)
         try:
-            await self._serve(reader, writer)
+            if len(self._open) <= MAX_CONNECTIONS:
+                await self._serve(reader, writer)
         except (ConnectionError, asyncio.CancelledError):
             pass  # the peer, or the emulator, is gone
         finally:

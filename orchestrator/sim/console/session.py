@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..phone import Phone
+
+log = logging.getLogger(__name__)
 
 # Gives what stands before `OK`; Refused is what stands instead of it.
 Handler = Callable[["Session", str], Awaitable[str]]
@@ -99,6 +102,10 @@ class Session:
             reply = await self._run(line)
         except Refused as refused:
             reply = str(refused)
+        except Exception:
+            # Root can ruin the databases that a call or a message needs; the console stays.
+            log.exception("the console command %.100r failed", line)
+            reply = "KO: internal error\r\n"
         self.phone.hold()
         return self.phone.world.faults.at("console.reply", reply)
 

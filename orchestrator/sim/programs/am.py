@@ -1,15 +1,13 @@
-"""`am`, which is `cmd activity`: starts, stops and tells apps; and `monkey`, which opens one."""
+"""`am`, which is `cmd activity`: starts, stops and tells apps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ui.screen import Intent
-from ..ui.windows import HOME
+from ..ui.screen import HOME, Intent
 from ..world import World
 from .broadcasts import RECEIVERS
 from .call import Call, Program
-from .framework import NO_SERVICE, needs_service
 from .intents import (
     FROM_SHELL,
     LAUNCHER,
@@ -17,9 +15,7 @@ from .intents import (
     NEW_TASK,
     Asked,
     long,
-    main_activity,
     read_intent,
-    resolve,
     short,
     spelled,
 )
@@ -86,22 +82,19 @@ def launch(world: World, asked: Asked) -> Started | None:
     if LAUNCHER in asked.categories and intent.package and not asked.by_component:
         # A front door is asked for by name, so that an open app is resumed where it was.
         intent = Intent(intent.action or MAIN, package=intent.package, extras=intent.extras)
-    found = resolve(world, intent)
+    windows = world.windows
+    found = windows.answering(intent)
     if found is None:
         return None
-    package = found[0]
-    windows = world.windows
+    package, screen = found
     running = world.processes.find(package) is not None
     before = next((task for task in windows.tasks if task.package == package), None)
     in_front = before is not None and windows.tasks[-1] is before
     depth = len(before.screens) if before else 0
-    windows.launch(Intent(intent.action, intent.data, intent.mime, package, intent.activity,
-                          intent.extras))  # fmt: skip
+    resumes = intent.action in ("", MAIN) and not intent.activity
+    component = short(*windows.show(package, screen, resumes=resumes).split("/", 1))
     windows.awake = True
-    front = windows.front()
-    assert front is not None
-    component = short(package, front[1].activity)
-    if before is not None and len(windows.tasks[-1].screens) == depth:
+    if before is not None and len(before.screens) == depth:
         return Started(component, "HOT", DELIVERED if in_front else BROUGHT)
     return Started(component, "WARM" if running else "COLD")
 
@@ -252,35 +245,4 @@ SERVICE = Service(
 )
 
 
-async def monkey(call: Call) -> int:
-    """Opens an app as its icon does; the further events of a count are not thrown."""
-    if not await needs_service(call, "activity"):
-        return NO_SERVICE
-    await call.out("".join(f"  bash arg: {arg}\n" for arg in call.args))
-    args = list(call.args)
-    package, count = "", ""
-    while args:
-        word = args.pop(0)
-        if word in ("-p", "-c", "-s", "--throttle", "--pkg-whitelist-file") or (
-            word.startswith("--pct-")
-        ):
-            value = args.pop(0) if args else ""
-            package = value if word == "-p" else package
-        elif not word.startswith("-"):
-            count = word
-    if not (count.isascii() and count.isdigit()):
-        await call.err("** Error: Count not specified\nusage: monkey [-p ALLOWED_PACKAGE] COUNT\n")
-        return 255
-    if package and main_activity(call.world, package) is None:
-        await call.err("** No activities found to run, monkey aborted.\n")
-        return 252
-    if package and int(count) > 0:
-        launch(call.world, Asked(Intent(MAIN, package=package), [LAUNCHER]))
-    await call.out(
-        f"Events injected: {count}\n"
-        "## Network stats: elapsed time=12ms (0ms mobile, 0ms wifi, 12ms not connected)\n"
-    )
-    return 0
-
-
-PROGRAMS: dict[str, Program] = {"am": SERVICE, "monkey": monkey}
+PROGRAMS: dict[str, Program] = {"am": SERVICE}

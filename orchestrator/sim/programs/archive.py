@@ -70,8 +70,6 @@ async def gzip(call: Call) -> int:
                     await _drain(pieces, sink)
             if "k" not in given:
                 call.world.disk.writable(path, call.uid, call.cwd).unlink()
-        except BrokenPipeError:
-            raise
         except OSError as error:
             status = await complain(call, path, error)
         except zlib.error:

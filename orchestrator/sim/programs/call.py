@@ -33,6 +33,12 @@ class Call:
     def args(self) -> list[str]:
         return self.argv[1:]
 
+    @property
+    def java_args(self) -> list[str]:
+        """The arguments as Java and SQL read them: what is not UTF-8 is replaced on the way in."""
+        raw = (arg.encode("utf-8", "surrogateescape") for arg in self.args)
+        return [arg.decode("utf-8", "replace") for arg in raw]
+
     async def out(self, text: str) -> None:
         """Text as it is: the caller ends its lines."""
         await self.stdout.write(text.encode("utf-8", "surrogateescape"))

@@ -5,14 +5,16 @@ It exits 0 whatever happens, and prints values as they are: callers must judge b
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 from ..providers import PROVIDERS
-from ..providers.provider import Provider, ProviderError
+from ..providers.provider import NO_FILE, Provider, ProviderError, Wanted, java_error
 from ..providers.uri import Uri, parse
 from ..system import framework_up
 from .call import Call, Program
 from .content_arguments import USAGE, Request, UsageError, read_request
+from .opening import copy, reading, reason, writing
 
 NO_FRAMEWORK = (
     "java.lang.NullPointerException: Attempt to invoke interface method "
@@ -36,10 +38,8 @@ _TRACE_END = """\tat com.android.commands.content.Content$Command.execute(Conten
 async def content(call: Call) -> int:
     await call.world.noise.lag()
     call.world.tick()
-    # Java has no broken text: what is not UTF-8 is replaced on the way in.
-    plain = [a.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for a in call.args]
     try:
-        request = read_request(plain)
+        request = read_request(call.java_args)
     except UsageError as error:
         await call.out(f"{USAGE}\n[ERROR] {error}\n")
         return 0
@@ -51,11 +51,32 @@ async def content(call: Call) -> int:
         missing = f"java.lang.IllegalStateException: Could not find provider: {uri.authority}"
         return await _failed(call, uri, missing, "")
     try:
+        if request.verb in ("read", "write"):
+            return await _transfer(call, provider, uri, writes=request.verb == "write")
         answer = _execute(call, provider, uri, request)
+    except sqlite3.Error as error:  # in what a provider derives from its rows
+        return await _failed(call, uri, str(java_error(error, "")), "")
     except ProviderError as error:
         trace = _TRACE.format(method=request.verb, command=request.verb.capitalize())
         return await _failed(call, uri, str(error), trace)
     await call.out(call.world.faults.at(f"content.{request.verb}", answer))
+    return 0
+
+
+async def _transfer(call: Call, provider: Provider, uri: Uri, *, writes: bool) -> int:
+    """A file behind a URI, to stdout or from stdin."""
+    path = provider.file(call.world, uri)
+    try:
+        if writes:
+            with writing(call, path) as sink:
+                await copy(call.stdin, sink)
+        else:
+            with reading(call, path) as source:
+                await copy(source, call.stdout)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise ProviderError(NO_FILE, f"{path}: open failed: {reason(error)}") from error
     return 0
 
 
@@ -68,24 +89,21 @@ def _execute(call: Call, provider: Provider, uri: Uri, request: Request) -> str:
     world = call.world
     match request.verb:
         case "query":
-            result = provider.query(world, uri, request.projection, request.where, (), request.sort)
+            wanted = Wanted(request.projection, request.where, request.sort)
+            result = provider.query(world, uri, wanted)
             return rows_text(result.columns, result.rows)
         case "insert":
             provider.insert(world, uri, request.values, call.uid)
         case "update":
-            provider.update(world, uri, request.values, request.where, (), call.uid)
+            provider.update(world, uri, request.values, request.where, call.uid)
         case "delete":
-            provider.delete(world, uri, request.where, (), call.uid)
+            provider.delete(world, uri, request.where, call.uid)
         case "call":
             return f"Result: {provider.call(world, request.method, request.arg) or 'null'}\n"
         case "gettype":
             table, fixed, _ = provider.find(world, uri)
             kind = "item" if "= ?" in fixed else "dir"
             return f"Result: vnd.android.cursor.{kind}/{table.name or table.source}\n"
-        case _:  # read and write: no provider here serves a file
-            raise ProviderError(
-                "java.io.FileNotFoundException", f"No files supported by provider at {uri.text}"
-            )
     return ""
 
 

@@ -7,8 +7,7 @@ import zlib
 from ..processes import SYSTEM
 from ..ui import theme
 from ..ui.node import DENSITY, HEIGHT, WIDTH
-from ..ui.screen import Task
-from ..ui.windows import HOME
+from ..ui.screen import HOME, Task
 from ..world import World
 from .intents import long, short
 

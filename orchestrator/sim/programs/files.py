@@ -19,6 +19,9 @@ MAX_TREE = 64  # folders inside each other
 
 
 async def complain(call: Call, path: str, error: OSError, *, quoted: bool = False) -> int:
+    """Says what is wrong with a file. A reader that left is nothing to do with files."""
+    if isinstance(error, BrokenPipeError):
+        raise error
     shown = f"'{path}'" if quoted else path
     return await call.fail(f"{call.name}: {shown}: {reason(error)}")
 
@@ -46,8 +49,6 @@ async def cat(call: Call) -> int:
         try:
             with reading(call, path) as source:
                 await copy(source, call.stdout)
-        except BrokenPipeError:
-            raise
         except OSError as error:
             status = await complain(call, path, error)
     return status

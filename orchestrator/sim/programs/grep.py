@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..expression import Expression
 from .call import Call
 from .files import complain, entry
 from .flags import BadUsage, Flags, flags
-from .opening import lines, reading, reason
+from .opening import lines, reading
 from .regex import BadExpression, compiled, translated
 
 LONG = {
@@ -36,7 +37,7 @@ LONG = {
 MAX_DEPTH = 64
 
 
-def wanted(given: Flags, patterns: list[str]) -> re.Pattern[str]:
+def wanted(given: Flags, patterns: list[str]) -> Expression:
     """One expression for all patterns and the options that bend them."""
     alternatives: list[str] = []
     for pattern in (line for text in patterns for line in text.split("\n")):
@@ -53,7 +54,7 @@ def wanted(given: Flags, patterns: list[str]) -> re.Pattern[str]:
     elif "w" in given:
         source = rf"(?<!\w)(?:{source})(?!\w)"
     try:
-        return re.compile(source, re.IGNORECASE if "i" in given else 0)
+        return Expression(source, re.IGNORECASE if "i" in given else 0)
     except re.error as error:
         raise BadExpression(str(error)) from None
 
@@ -62,7 +63,7 @@ def wanted(given: Flags, patterns: list[str]) -> re.Pattern[str]:
 class Search:
     call: Call
     given: Flags
-    expression: re.Pattern[str]
+    expression: Expression
     named: bool  # whether lines carry their file's name
     matched: bool = False
     failed: bool = False
@@ -70,12 +71,13 @@ class Search:
     async def file(self, path: str, label: str) -> None:
         try:
             await self._lines(path, label)
-        except BrokenPipeError:
-            raise
         except OSError as error:
-            self.failed = True
-            if "s" not in self.given:
-                await self.call.err(f"grep: {path}: {reason(error)}\n")
+            await self._refused(path, error)
+
+    async def _refused(self, path: str, error: OSError) -> None:
+        self.failed = True
+        if "s" not in self.given or isinstance(error, BrokenPipeError):
+            await complain(self.call, path, error)
 
     async def _lines(self, path: str, label: str) -> None:
         given, call = self.given, self.call
@@ -123,7 +125,7 @@ class Search:
         if "o" not in self.given:
             await self.call.out(f"{prefix}{line}\n")
         elif "v" not in self.given:
-            for found in self.expression.finditer(line):
+            for found in self.expression.found(line):
                 if found.group():
                     await self.call.out(f"{prefix}{found.group()}\n")
 
@@ -136,9 +138,7 @@ class Search:
                 return
             names = self.call.world.disk.names(path, self.call.uid, self.call.cwd)
         except OSError as error:
-            self.failed = True
-            if "s" not in self.given:
-                await complain(self.call, path, error)
+            await self._refused(path, error)
             return
         if depth < MAX_DEPTH:
             for name in names:

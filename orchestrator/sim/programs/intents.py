@@ -211,19 +211,5 @@ def long(package: str, activity: str) -> str:
 
 def main_activity(world: World, package: str) -> str | None:
     """The screen that an app's icon opens; None for what has no icon."""
-    app, installed = world.apps.get(package), world.packages.get(package)
-    if app is None or (installed is not None and not installed.enabled):
-        return None
-    screen = app.open(world, Intent(MAIN, package=package))
-    return screen.activity if screen else None
-
-
-def resolve(world: World, intent: Intent) -> tuple[str, str] | None:
-    """Package and activity that would answer."""
-    for package, app in world.apps.items():
-        installed = world.packages.get(package)
-        if intent.package not in ("", package) or (installed and not installed.enabled):
-            continue
-        if (screen := app.open(world, intent)) is not None:
-            return package, screen.activity
-    return None
+    found = world.windows.answering(Intent(MAIN, package=package))
+    return found[1].activity if found else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from ..expression import Expression
 from ..logcat import LogLine
 
 LEVELS = "VDIWEFS"
@@ -92,5 +92,5 @@ def read_filter(specs: list[str], *, silent: bool = False) -> Callable[[LogLine]
 
 def read_pattern(text: str) -> Callable[[LogLine], bool]:
     """-e: the message holds the expression; re.error where it is none."""
-    pattern = re.compile(text)
+    pattern = Expression(text)
     return lambda line: pattern.search(line.text) is not None

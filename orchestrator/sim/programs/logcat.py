@@ -17,7 +17,6 @@ LONG = {
     "clear": "c", "buffer": "b", "format": "v", "regex": "e", "max-count": "m", "pid": "P",
     "buffer-size": "G", "dividers": "D", "last": "L", "statistics": "S", "file": "f", "print": "p",
 }  # fmt: skip
-LOG_USAGE = 'log: Needs 1 argument (see "log --help")'
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ..services.packages import Package
 from . import pm_install, sessions
 from .call import Call, Program
 from .dumpsys import dumpsys
-from .intents import LAUNCHER, MAIN, read_intent, resolve, short
+from .intents import LAUNCHER, MAIN, read_intent, short
 from .permissions import CHANGEABLE, KNOWN, RUNTIME
 from .pm_list import LISTS
 from .service_command import (
@@ -170,14 +170,15 @@ async def resolve_activity(call: Call, arguments: Arguments) -> int:
     found = [
         answer
         for name in (names if everyone else [wanted.package])
-        if (answer := resolve(call.world, replace(wanted, package=name))) is not None
+        if (answer := call.world.windows.answering(replace(wanted, package=name))) is not None
     ]
     if not found:
         await call.out("No activities found\n" if several else "No activity found\n")
         return 0
     if several:
         await call.out(f"{len(found)} activities found:\n")
-    for number, (package, activity) in enumerate(found):
+    for number, (package, screen) in enumerate(found):
+        activity = screen.activity
         indent = "  " if several else ""
         lines = ["priority=0 preferredOrder=0 match=0x108000 specificIndex=-1 isDefault=true"]
         if brief:

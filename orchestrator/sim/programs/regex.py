@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..expression import Expression
 from ..shell.pattern import bracket
 
 
@@ -92,8 +93,8 @@ def _repeat(source: str, at: int, closing: str) -> tuple[str, int]:
     return "{" + counts + "}", end + len(closing)
 
 
-def compiled(source: str, *, extended: bool, fold: bool = False) -> re.Pattern[str]:
+def compiled(source: str, *, extended: bool, fold: bool = False) -> Expression:
     try:
-        return re.compile(translated(source, extended=extended), re.IGNORECASE if fold else 0)
+        return Expression(translated(source, extended=extended), re.IGNORECASE if fold else 0)
     except (re.error, OverflowError, RecursionError) as error:
         raise BadExpression(str(error)) from None

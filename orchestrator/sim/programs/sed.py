@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 
+from ..expression import Expression
 from ..streams import Sink
 from .call import Call
 from .files import complain
@@ -20,7 +21,7 @@ MAX_COMMANDS = 10_000
 @dataclass(frozen=True)
 class Address:
     line: int = 0  # 0: not a line; -1: the last one
-    expression: re.Pattern[str] | None = None
+    expression: Expression | None = None
     step: int = 0
     more: int = -1  # `+N`: so many lines after the first address
 
@@ -38,7 +39,7 @@ class Command:
     first: Address | None = None
     second: Address | None = None
     negated: bool = False
-    expression: re.Pattern[str] | None = None
+    expression: Expression | None = None
     text: str = ""  # a replacement, or what a, i and c print
     flags: str = ""
     block: list[Command] = field(default_factory=list)
@@ -76,7 +77,7 @@ class Reader:
         self._text = text
         self._at = 0
         self._extended = extended
-        self._last: re.Pattern[str] | None = None
+        self._last: Expression | None = None
 
     def commands(self, depth: int = 0) -> list[Command]:
         found: list[Command] = []
@@ -161,7 +162,7 @@ class Reader:
             return Address(expression=self._expression(source, fold=fold))
         return None
 
-    def _expression(self, source: str, *, fold: bool) -> re.Pattern[str]:
+    def _expression(self, source: str, *, fold: bool) -> Expression:
         if not source and self._last is not None:
             return self._last
         self._last = compiled(source, extended=self._extended, fold=fold)
@@ -335,8 +336,6 @@ async def numbered(call: Call, paths: list[str]) -> AsyncGenerator[tuple[int, st
                         number += 1
                         yield number, held, False
                     held = raw.decode("utf-8", "surrogateescape")
-        except BrokenPipeError:
-            raise
         except OSError as error:
             await complain(call, path, error)
     if held is not None:

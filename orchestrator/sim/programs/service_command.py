@@ -77,7 +77,7 @@ class Service:
             return NO_SERVICE
         await call.world.noise.lag()
         call.world.tick()
-        call = replace(call, argv=[call.name, *map(java_text, call.args)])
+        call = replace(call, argv=[call.name, *call.java_args])
         command = call.args[0] if call.args else None
         if command in (None, "help", "-h"):
             await call.out(self.usage or f"{self.name} service commands:\n  help\n")
@@ -91,11 +91,6 @@ class Service:
             return await verb(call, Arguments(call.args))
         except Thrown as thrown:
             return await threw(call, command, thrown)
-
-
-def java_text(word: str) -> str:
-    """Java has no broken text: what is not UTF-8 is replaced on the way in."""
-    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 async def threw(call: Call, command: str, thrown: Thrown) -> int:

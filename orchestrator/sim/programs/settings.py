@@ -5,9 +5,8 @@ from __future__ import annotations
 from ..services.settings import NAMESPACES
 from .call import Call, Program
 from .framework import NO_SERVICE, needs_service
+from .service_command import FAILURE
 
-# The service returns -1, which a shell sees so.
-FAILURE = 255
 VERBS = {"get": 1, "put": 2, "delete": 1, "list": 0, "reset": 1}  # arguments after the namespace
 HELP = """Settings provider (settings) commands:
   help
@@ -79,9 +78,7 @@ async def settings(call: Call) -> int:
         await call.out(HELP)
         return 0 if call.args else FAILURE
     try:
-        # Java has no broken text: what is not UTF-8 is replaced on the way in.
-        plain = [a.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for a in call.args]
-        verb, space, rest = _read(plain)
+        verb, space, rest = _read(call.java_args)
     except Refused as refused:
         return await call.fail(str(refused), FAILURE)
     answer = _act(call, verb, space, rest)

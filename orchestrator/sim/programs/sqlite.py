@@ -76,8 +76,7 @@ class Session:
 async def sqlite3_program(call: Call) -> int:
     await call.world.noise.lag()
     call.world.tick()
-    # SQL is text: what is not UTF-8 is replaced on the way in.
-    args = [a.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for a in call.args]
+    args = call.java_args
     if args[:1] in (["-version"], ["--version"]):
         await call.out(f"{VERSION}\n")
         return 0

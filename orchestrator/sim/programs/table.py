@@ -20,6 +20,7 @@ from . import (
     listing,
     logcat,
     machine,
+    monkey,
     paths,
     pm,
     printing,
@@ -39,39 +40,13 @@ from . import (
 )
 from .call import Program
 
+_MODULES = (
+    am, archive, cmd, compare, content, date, dumpsys, encode, files, find, grep, ime, input,
+    listing, logcat, machine, monkey, paths, pm, printing, props, radios, screen, sed, service,
+    settings, shells, sorting, sqlite, tasks, telecom, text, wm,
+)  # fmt: skip
 PROGRAMS: dict[str, Program] = {
-    **am.PROGRAMS,
-    **archive.PROGRAMS,
-    **cmd.PROGRAMS,
-    **compare.PROGRAMS,
-    **content.PROGRAMS,
-    **date.PROGRAMS,
-    **dumpsys.PROGRAMS,
-    **encode.PROGRAMS,
-    **files.PROGRAMS,
-    **find.PROGRAMS,
-    **grep.PROGRAMS,
-    **ime.PROGRAMS,
-    **input.PROGRAMS,
-    **listing.PROGRAMS,
-    **logcat.PROGRAMS,
-    **machine.PROGRAMS,
-    **paths.PROGRAMS,
-    **pm.PROGRAMS,
-    **printing.PROGRAMS,
-    **props.PROGRAMS,
-    **radios.PROGRAMS,
-    **screen.PROGRAMS,
-    **sed.PROGRAMS,
-    **service.PROGRAMS,
-    **settings.PROGRAMS,
-    **shells.PROGRAMS,
-    **sorting.PROGRAMS,
-    **sqlite.PROGRAMS,
-    **tasks.PROGRAMS,
-    **telecom.PROGRAMS,
-    **text.PROGRAMS,
-    **wm.PROGRAMS,
+    name: program for module in _MODULES for name, program in module.PROGRAMS.items()
 }
 
 # What a look into a program's file shows; nothing on the phone is machine code.

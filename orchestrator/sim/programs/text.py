@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from ..streams import Source, read_all
 from .call import Call
 from .files import complain
-from .flags import BadUsage, flags, size
+from .flags import BadUsage, Flags, flags, size
 from .opening import chunks, lines, reading
 
 # What a program that must see everything before it answers may hold.
@@ -34,8 +34,6 @@ async def over(call: Call, paths: list[str], work: Callable[[str, Source], Await
         try:
             with reading(call, path) as source:
                 await work(path, source)
-        except BrokenPipeError:
-            raise
         except OSError as error:
             status = await complain(call, path, error)
     return status
@@ -58,16 +56,26 @@ async def held_lines(call: Call, paths: list[str]) -> tuple[list[bytes], int]:
     return found, status
 
 
+class Headings:
+    """`==> name <==` over each of several files, as head and tail print it."""
+
+    def __init__(self, call: Call, given: Flags) -> None:
+        self._call = call
+        self._wanted = "v" in given or (len(given.rest) > 1 and "q" not in given)
+        self._lead = ""
+
+    async def show(self, path: str) -> None:
+        if self._wanted:
+            await self._call.out(f"{self._lead}==> {path} <==\n")
+        self._lead = "\n"
+
+
 async def head(call: Call) -> int:
     given = flags(counted(call.args), "n:c:qv")
-    headed = "v" in given or (len(given.rest) > 1 and "q" not in given)
-    shown = 0
+    headings = Headings(call, given)
 
     async def work(path: str, source: Source) -> None:
-        nonlocal shown
-        if headed:
-            await call.out(("\n" if shown else "") + f"==> {path} <==\n")
-        shown += 1
+        await headings.show(path)
         if "c" in given:
             left = given.number("c", 0)
             while left > 0 and (chunk := await source.read(min(left, 65536))):
@@ -95,14 +103,10 @@ async def head(call: Call) -> int:
 
 async def tail(call: Call) -> int:
     given = flags(counted(call.args, r"-\d+|\+\d+"), "n:c:qvfFs:")
-    headed = "v" in given or (len(given.rest) > 1 and "q" not in given)
-    shown = 0
+    headings = Headings(call, given)
 
     async def work(path: str, source: Source) -> None:
-        nonlocal shown
-        if headed:
-            await call.out(("\n" if shown else "") + f"==> {path} <==\n")
-        shown += 1
+        await headings.show(path)
         text = given.value("c") if "c" in given else given.value("n", "10")
         number = abs(size(text))
         if text.startswith("+"):

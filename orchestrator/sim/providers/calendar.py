@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .provider import (
@@ -14,6 +14,7 @@ from .provider import (
     Route,
     Table,
     Values,
+    Wanted,
     columns,
 )
 from .uri import Uri
@@ -78,13 +79,6 @@ def events(world: World) -> list[Event]:
     """Every appointment, in order of time."""
     sql = "SELECT * FROM Events WHERE deleted = 0 ORDER BY dtstart, _id"
     return [_event(row) for row in world.databases.query(PATH, sql)]
-
-
-def events_between(world: World, start_ms: int, end_ms: int) -> list[Event]:
-    """Appointments that touch the span [start, end)."""
-    return [
-        e for e in events(world) if e.start_ms < end_ms and max(e.end_ms, e.start_ms + 1) > start_ms
-    ]
 
 
 def event(world: World, event_id: int) -> Event | None:
@@ -195,23 +189,17 @@ _INSTANCES = Table(
 
 
 class CalendarProvider(Provider):
-    def query(
-        self,
-        world: World,
-        uri: Uri,
-        projection: Sequence[str] = (),
-        where: str = "",
-        args: Sequence[str] = (),
-        sort: str = "",
-    ) -> Result:
+    def query(self, world: World, uri: Uri, wanted: Wanted) -> Result:
         # "begin" and "end" are words of SQL.
-        quoted = [f'"{name}"' if name in ("begin", "end") else name for name in projection]
+        words = ("begin", "end")
+        quoted = tuple(f'"{name}"' if name in words else name for name in wanted.projection)
+        where = wanted.where
         span = uri.path[2:] if uri.path[:2] == ("instances", "when") else ()
         if len(span) == 2 and all(_is_time(part) for part in span):
             within = f'"begin" <= {int(span[1])} AND "end" >= {int(span[0])}'
             where = f"({where}) AND {within}" if where else within
             uri = Uri(uri.text, uri.authority, ("instances",))
-        shown, rows = super().query(world, uri, quoted, where, args, sort)
+        shown, rows = super().query(world, uri, replace(wanted, projection=quoted, where=where))
         return Result(tuple(name.strip('"') for name in shown), rows)
 
     def checked(self, world: World, uri: Uri, table: Table, values: Values) -> Values:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from . import contacts
 from .contacts_schema import CONTACTS, DATA, EMAIL, PHONE, RAW_CONTACTS
 from .numbers import normalized
-from .provider import ILLEGAL_ARGUMENT, Provider, ProviderError, Result, Route, Table, Values
+from .provider import (
+    ILLEGAL_ARGUMENT,
+    Provider,
+    ProviderError,
+    Result,
+    Route,
+    Table,
+    Values,
+    Wanted,
+)
 from .uri import Uri
 
 if TYPE_CHECKING:
@@ -27,19 +36,11 @@ _EMAILS = Table("data", DATA, view="view_data", where=f"mimetype = '{EMAIL}'")
 
 
 class ContactsProvider(Provider):
-    def query(
-        self,
-        world: World,
-        uri: Uri,
-        projection: Sequence[str] = (),
-        where: str = "",
-        args: Sequence[str] = (),
-        sort: str = "",
-    ) -> Result:
+    def query(self, world: World, uri: Uri, wanted: Wanted) -> Result:
         if len(uri.path) == 2 and uri.path[0] == "phone_lookup":
             known = contacts.by_number(world, normalized(uri.path[1]))
             uri = Uri(uri.text, uri.authority, ("contacts", str(known.id if known else 0)))
-        return super().query(world, uri, projection, where, args, sort)
+        return super().query(world, uri, wanted)
 
     def checked(self, world: World, uri: Uri, table: Table, values: Values) -> Values:
         if table.name == "contacts":
@@ -58,20 +59,18 @@ class ContactsProvider(Provider):
         kept = {name: value for name, value in values.items() if name != "mimetype"}
         return {"mimetype_id": contacts.mimetype_id(world, str(mimetype)), **kept}
 
-    def delete(
-        self, world: World, uri: Uri, where: str = "", args: Sequence[str] = (), uid: int = 0
-    ) -> int:
+    def delete(self, world: World, uri: Uri, where: str = "", uid: int = 0) -> int:
         table, _, _ = self.find(world, uri)
         if table.name != "data":
             column = "name_raw_contact_id" if table.name == "contacts" else "_id"
-            gone = super().query(world, uri, (column,), where, args).rows
+            gone = super().query(world, uri, Wanted((column,), where)).rows
             for (raw,) in gone:
                 sql = "DELETE FROM raw_contacts WHERE _id = ?"
                 world.databases.execute(self.database, sql, (raw,))
                 contacts.refresh(world, int(raw))
             return len(gone)
-        touched = super().query(world, uri, ("raw_contact_id",), where, args).rows
-        deleted = super().delete(world, uri, where, args, uid)
+        touched = super().query(world, uri, Wanted(("raw_contact_id",), where)).rows
+        deleted = super().delete(world, uri, where, uid)
         for raw in {int(row[0]) for row in touched}:
             contacts.refresh(world, raw)
         return deleted

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PATH = "/data/data/com.android.providers.downloads/databases/downloads.db"
 FOLDER = f"{MEDIA}/Download"
-PENDING, RUNNING, SUCCESS, FAILED = 190, 192, 200, 491
+RUNNING, SUCCESS = 192, 200
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS downloads (
   _id INTEGER PRIMARY KEY AUTOINCREMENT, uri TEXT, hint TEXT, _data TEXT, mimetype TEXT,
@@ -33,7 +33,7 @@ class Download:
     path: str  # as apps see it, /storage/emulated/0/Download/...
     title: str
     mime: str
-    status: int  # PENDING, RUNNING, SUCCESS, FAILED
+    status: int  # RUNNING or SUCCESS, or one that somebody else wrote
     size: int
 
 
@@ -84,11 +84,6 @@ def finish(world: World, download_id: int, data: bytes) -> str:
     world.databases.execute(PATH, sql, done)
     media.changed(world)
     return path
-
-
-def fail(world: World, download_id: int, status: int = FAILED) -> None:
-    sql = "UPDATE downloads SET status = ?, lastmod = ? WHERE _id = ?"
-    world.databases.execute(PATH, sql, (status, world.clock.now_ms(), download_id))
 
 
 def _free_name(world: World, wanted: str) -> str:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..disk import MEDIA
 from ..effects import Handler
 from ..state import Json
-from .provider import Provider, Result, Route, Table, columns
+from .provider import NO_FILE, Provider, ProviderError, Result, Route, Table, Wanted, columns
 from .uri import Uri
 
 if TYPE_CHECKING:
@@ -148,19 +148,17 @@ def _row(world: World, found: Found) -> dict[str, Json]:
 
 
 class MediaProvider(Provider):
-    def query(
-        self,
-        world: World,
-        uri: Uri,
-        projection: Sequence[str] = (),
-        where: str = "",
-        args: Sequence[str] = (),
-        sort: str = "",
-    ) -> Result:
-        result = super().query(world, uri, projection, where, args, sort)
+    def query(self, world: World, uri: Uri, wanted: Wanted) -> Result:
+        result = super().query(world, uri, wanted)
         # Whoever wrote a file may not have said so: one who asks again sees it.
         changed(world)
         return result
+
+    def file(self, world: World, uri: Uri) -> str:
+        rows = super().query(world, uri, Wanted(("_data",))).rows
+        if len(rows) != 1:
+            raise ProviderError(NO_FILE, f"No item at {uri.text}")
+        return str(rows[0][0])
 
     def call(self, world: World, method: str, arg: str | None) -> str | None:
         if method not in ("scan_volume", "scan_file"):

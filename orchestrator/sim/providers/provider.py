@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Values = dict[str, Any]
 ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 SECURITY = "java.lang.SecurityException"
+NO_FILE = "java.io.FileNotFoundException"
 UNSUPPORTED = "java.lang.UnsupportedOperationException"
 
 
@@ -64,6 +65,15 @@ class Route(NamedTuple):
 def columns(names: str) -> tuple[str, ...]:
     """Column names from a list with commas."""
     return tuple(names.split(","))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a query asks for beside its URI."""
+
+    projection: tuple[str, ...] = ()  # columns; all of them where none is named
+    where: str = ""
+    sort: str = ""
 
 
 class Result(NamedTuple):
@@ -118,26 +128,17 @@ class Provider:
         self.writes = writes
         self.strict = strict  # a projection names columns only
 
-    def query(
-        self,
-        world: World,
-        uri: Uri,
-        projection: Sequence[str] = (),
-        where: str = "",
-        args: Sequence[str] = (),
-        sort: str = "",
-    ) -> Result:
+    def query(self, world: World, uri: Uri, wanted: Wanted) -> Result:
         table, fixed, fixed_args = self.find(world, uri)
-        for column in projection:
+        for column in wanted.projection:
             if self.strict and column not in table.columns:
                 raise ProviderError(ILLEGAL_ARGUMENT, f"Invalid column {column}")
-        wanted = tuple(projection) or table.columns
-        sql = f"SELECT {', '.join(wanted)} FROM {table.source}"
-        sql += _where(fixed, where)
-        if order := sort or table.order:
+        shown = wanted.projection or table.columns
+        sql = f"SELECT {', '.join(shown)} FROM {table.source}{_where(fixed, wanted.where)}"
+        if order := wanted.sort or table.order:
             sql += f" ORDER BY {order}"
-        rows = self._run(world, sql, (*fixed_args, *args))
-        return Result(wanted, [tuple(row) for row in rows])
+        rows = self._run(world, sql, fixed_args)
+        return Result(shown, [tuple(row) for row in rows])
 
     def insert(self, world: World, uri: Uri, values: Values, uid: int = ROOT) -> int | None:
         """The new row's id; None where the write was ignored."""
@@ -159,21 +160,15 @@ class Provider:
         return new
 
     def update(
-        self,
-        world: World,
-        uri: Uri,
-        values: Values,
-        where: str = "",
-        args: Sequence[str] = (),
-        uid: int = ROOT,
+        self, world: World, uri: Uri, values: Values, where: str = "", uid: int = ROOT
     ) -> int:
-        table, fixed, fixed_args = self.find(world, uri)
+        table, _, _ = self.find(world, uri)
         if not self._may_write(uri, table, uid):
             return 0
         changes = {k: v for k, v in values.items() if k not in table.readonly}
         if not changes:
             raise ProviderError(ILLEGAL_ARGUMENT, "Empty values")
-        ids = self._ids(world, table, fixed, fixed_args, where, args)
+        ids = self._ids(world, uri, where)
         pairs = ",".join('"' + name.replace('"', '""') + '"=?' for name in changes)
         for chunk in _chunks(ids):
             marks = ",".join("?" for _ in chunk)
@@ -182,18 +177,11 @@ class Provider:
         self.written(world, table, "update", ids)
         return len(ids)
 
-    def delete(
-        self,
-        world: World,
-        uri: Uri,
-        where: str = "",
-        args: Sequence[str] = (),
-        uid: int = ROOT,
-    ) -> int:
-        table, fixed, fixed_args = self.find(world, uri)
+    def delete(self, world: World, uri: Uri, where: str = "", uid: int = ROOT) -> int:
+        table, _, _ = self.find(world, uri)
         if not self._may_write(uri, table, uid):
             return 0
-        ids = self._ids(world, table, fixed, fixed_args, where, args)
+        ids = self._ids(world, uri, where)
         for chunk in _chunks(ids):
             marks = ",".join("?" for _ in chunk)
             self._run(world, f"DELETE FROM {table.name} WHERE _id IN ({marks})", chunk)
@@ -203,6 +191,11 @@ class Provider:
     def call(self, world: World, method: str, arg: str | None) -> str | None:
         """The text of the Bundle that a provider-defined method returns."""
         raise ProviderError(UNSUPPORTED, f"Unsupported call: {method}")
+
+    def file(self, world: World, uri: Uri) -> str:
+        """The guest path of the file that a URI stands for."""
+        text = f"No files supported by provider at {uri.text}"
+        raise ProviderError(NO_FILE, text)
 
     def checked(self, world: World, uri: Uri, table: Table, values: Values) -> Values:
         """A caller's new row as it will be stored; ProviderError where it may not be."""
@@ -231,17 +224,10 @@ class Provider:
             raise ProviderError(SECURITY, f"Permission Denial: writing {uri.text} from uid={uid}")
         return False
 
-    def _ids(
-        self,
-        world: World,
-        table: Table,
-        fixed: str,
-        fixed_args: Sequence[str],
-        where: str,
-        args: Sequence[str],
-    ) -> list[int]:
+    def _ids(self, world: World, uri: Uri, where: str) -> list[int]:
+        table, fixed, fixed_args = self.find(world, uri)
         sql = f"SELECT _id FROM {table.source}{_where(fixed, where)}"
-        return [int(row[0]) for row in self._run(world, sql, (*fixed_args, *args))]
+        return [int(row[0]) for row in self._run(world, sql, fixed_args)]
 
     def _run(self, world: World, sql: str, args: Sequence[Any]) -> list[sqlite3.Row]:
         connection = world.databases.connect(self.database)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .numbers import normalized, same
-from .provider import Provider, Result, Route, Table, Values, Writes, columns
+from .provider import Provider, Result, Route, Table, Values, Wanted, Writes, columns
 from .uri import Uri
 
 if TYPE_CHECKING:
@@ -114,11 +113,6 @@ def message(world: World, message_id: int) -> Message | None:
     return _message(rows[0]) if rows else None
 
 
-def unread(world: World) -> int:
-    sql = "SELECT count(*) AS n FROM sms WHERE type = 1 AND coalesce(read, 0) = 0"
-    return int(world.databases.query(PATH, sql)[0]["n"])
-
-
 def thread_for(world: World, number: str) -> int:
     """The conversation with this number, made where there is none."""
     known = world.databases.query(PATH, "SELECT _id, address FROM canonical_addresses")
@@ -164,20 +158,6 @@ def set_type(world: World, message_id: int, box: int, *, error_code: int = -1) -
 def mark_read(world: World, thread_id: int) -> None:
     sql = "UPDATE sms SET read = 1, seen = 1 WHERE thread_id = ? AND (read = 0 OR seen = 0)"
     world.databases.execute(PATH, sql, (thread_id,))
-
-
-def draft(world: World, thread_id: int) -> str:
-    sql = "SELECT body FROM sms WHERE thread_id = ? AND type = 3 ORDER BY _id DESC LIMIT 1"
-    rows = world.databases.query(PATH, sql, (thread_id,))
-    return str(rows[0]["body"]) if rows else ""
-
-
-def save_draft(world: World, number: str, body: str) -> None:
-    """Replaces the conversation's draft; an empty one removes it."""
-    where = "thread_id = ? AND type = 3"
-    world.databases.execute(PATH, f"DELETE FROM sms WHERE {where}", (thread_for(world, number),))
-    if body:
-        add(world, number, body, DRAFT)
 
 
 def delete_message(world: World, message_id: int) -> None:
@@ -236,21 +216,13 @@ class SmsProvider(Provider):
 
 
 class ThreadsProvider(Provider):
-    def query(
-        self,
-        world: World,
-        uri: Uri,
-        projection: Sequence[str] = (),
-        where: str = "",
-        args: Sequence[str] = (),
-        sort: str = "",
-    ) -> Result:
+    def query(self, world: World, uri: Uri, wanted: Wanted) -> Result:
         # Without simple=true Android answers with the messages themselves.
         if uri.path == ("conversations",) and not uri.flag("simple"):
             latest = "_id IN (SELECT max(_id) FROM sms GROUP BY thread_id)"
-            where = f"({where}) AND {latest}" if where else latest
-            return SMS.query(world, Uri(uri.text, "sms", ()), projection, where, args, sort)
-        return super().query(world, uri, projection, where, args, sort)
+            where = f"({wanted.where}) AND {latest}" if wanted.where else latest
+            return SMS.query(world, Uri(uri.text, "sms", ()), replace(wanted, where=where))
+        return super().query(world, uri, wanted)
 
 
 SMS = SmsProvider(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import logging
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from ..disk import Disk
+
+log = logging.getLogger(__name__)
 
 REGISTRY = "/data/system/packages.json"
 FIRST_APP_UID = 10100
@@ -28,6 +31,11 @@ class Package:
     enabled: bool = True
 
 
+def _package(row: dict[str, Any]) -> Package:
+    lists = {name: tuple(map(str, row[name])) for name in ("permissions", "granted")}
+    return Package(**{**row, **lists})
+
+
 class Packages:
     """Kept in a file under /data/system: an install survives a reboot and obeys snapshots."""
 
@@ -37,19 +45,19 @@ class Packages:
 
     def _load(self) -> dict[str, Package]:
         if self._cache is None:
-            path = self._disk.own(REGISTRY)
-            rows = json.loads(path.read_text()) if path.exists() else []
-            self._cache = {
-                row["name"]: Package(
-                    **{
-                        **row,
-                        "permissions": tuple(row["permissions"]),
-                        "granted": tuple(row["granted"]),
-                    }
-                )
-                for row in rows
-            }
+            self._cache = self._read()
         return self._cache
+
+    def _read(self) -> dict[str, Package]:
+        path = self._disk.own(REGISTRY)
+        if not path.is_file():
+            return {}
+        try:
+            return {row["name"]: _package(row) for row in json.loads(path.read_bytes())}
+        except (ValueError, TypeError, KeyError, RecursionError):
+            # Root wrote over it. A real phone without its packages does not come up either.
+            log.warning("%s cannot be read: no package is installed", REGISTRY)
+            return {}
 
     def _store(self) -> None:
         rows = [asdict(package) for package in self.all()]
@@ -67,10 +75,6 @@ class Packages:
 
     def put(self, package: Package) -> None:
         self._load()[package.name] = package
-        self._store()
-
-    def put_all(self, packages: Iterable[Package]) -> None:
-        self._load().update({package.name: package for package in packages})
         self._store()
 
     def remove(self, name: str) -> None:

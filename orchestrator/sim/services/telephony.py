@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from .. import crash
 from ..effects import Handler
 from ..providers import calllog, contacts, sms
 from ..providers.numbers import same
@@ -27,6 +28,7 @@ IDLE, RINGING, OFFHOOK = 0, 1, 2
 RADIO_OFF = 2  # error_code of a message that found no radio
 
 QUEUE_S, SEND_S, RECEIVE_S, ANSWER_S, LOG_S = 0.1, 0.2, 0.1, 0.4, 0.2
+RETRY_S = 1.0
 
 
 @dataclass
@@ -80,7 +82,7 @@ class Telephony:
         if self.call is not None or not self.radio_on:
             return False
         self.call = ActiveCall(number, True, "ringing", self._world.clock.now_ms())
-        name = contacts.name_of(self._world, number)
+        name = _caller(self._world, number)
         _notify(self._world, DIALER, name, "Incoming call", INCOMING_ID, ".InCallActivity", {})
         self._show()
         _log(self._world, "Telecom", "CallsManager: setCallState NEW -> RINGING")
@@ -168,6 +170,13 @@ def _log(world: World, tag: str, text: str) -> None:
     world.logcat.write(tag, text, pid=phone.pid if phone else 1)
 
 
+def _caller(world: World, number: str) -> str:
+    """A number's owner; the call or message is told of even where nobody can be looked up."""
+    with crash.contained(world, "android.process.acore"):
+        return contacts.name_of(world, number)
+    return number
+
+
 def _notify(
     world: World,
     package: str,
@@ -212,6 +221,10 @@ def _being_read(world: World, number: str) -> bool:
 
 def _received(world: World, args: dict[str, Json]) -> None:
     number, text = str(args["number"]), str(args["text"])
+    if not world.telephony.radio_on:
+        # The network keeps it until the phone can be reached.
+        world.effects.later(RETRY_S, "sms.received", **args)
+        return
     read = _being_read(world, number)
     row = sms.add(world, number, text, sms.INBOX, read=read)
     _log(world, "GsmInboundSmsHandler", f"delivered SMS id={row}")
@@ -219,7 +232,7 @@ def _received(world: World, args: dict[str, Json]) -> None:
         return
     arrived = sms.message(world, row)
     thread = arrived.thread_id if arrived else 0
-    name = contacts.name_of(world, number)
+    name = _caller(world, number)
     _notify(
         world,
         MESSAGING,
@@ -241,7 +254,7 @@ def _logged(world: World, args: dict[str, Json]) -> None:
     number = str(args["number"])
     calllog.add(world, number, args["kind"], args["date_ms"], args["duration_s"])
     if args["kind"] == calllog.MISSED:
-        name = contacts.name_of(world, number)
+        name = _caller(world, number)
         _notify(world, DIALER, name, "Missed call", MISSED_ID, ".MainActivity", {"tab": "recents"})
 
 

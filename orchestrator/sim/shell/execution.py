@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from ..expression import TooSlow
 from ..streams import Fixed, Pipe
 from . import pattern
 from .brackets import Brackets
@@ -133,7 +134,7 @@ class Interpreter:
             try:
                 await redirected.apply(command.redirects, self.expander)
                 return await self._compound(command, tested=tested)
-            except (RedirectError, ExpansionError) as error:
+            except (RedirectError, ExpansionError, TooSlow) as error:
                 await self.shell.complain(str(error))
                 return 1
             finally:
@@ -237,7 +238,7 @@ class Interpreter:
         except RedirectError as error:
             await self.shell.complain(str(error))
             return 1
-        except ExpansionError as error:
+        except (ExpansionError, TooSlow) as error:
             await self.shell.complain(str(error))
             raise Exit(1) from None
         except BadDescriptor:

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from ..expression import TooSlow
 from ..processes import Process
 from ..programs.call import Call, Program
 from ..programs.flags import BadUsage
@@ -178,6 +179,8 @@ async def guarded(program: Program, call: Call) -> int:
         return SIGPIPE
     except BadUsage as error:
         text, code = f'{name}: {error} (see "{name} --help")', 1
+    except TooSlow as error:
+        text, code = f"{name}: {error}", 1
     except OSError as error:
         about = f"{error.filename}: " if isinstance(error.filename, str) else ""
         text, code = f"{name}: {about}{reason(error)}", 1

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from ..expression import Expression
+
 # A piece of text, and whether quotes took the meaning from its wildcards.
 Segment = tuple[str, bool]
 
@@ -84,8 +86,8 @@ def _source(segments: Iterable[Segment], *, shortest: bool) -> str:
 
 
 @lru_cache(maxsize=256)
-def compiled(segments: tuple[Segment, ...], *, shortest: bool = False) -> re.Pattern[str]:
-    return re.compile(_source(segments, shortest=shortest), re.DOTALL)
+def compiled(segments: tuple[Segment, ...], *, shortest: bool = False) -> Expression:
+    return Expression(_source(segments, shortest=shortest), re.DOTALL)
 
 
 def matches(text: str, segments: Iterable[Segment]) -> bool:
@@ -101,6 +103,6 @@ def trim(value: str, segments: Iterable[Segment], operator: str) -> str:
     # The engine finds the leftmost start by itself; the rightmost by a greedy run before it.
     source = compiled(fixed).pattern
     lead = "(.*)" if operator == "%" else "()"
-    ending = re.compile(f"{lead}(?:{source})\\Z", re.DOTALL)
+    ending = Expression(f"{lead}(?:{source})\\Z", re.DOTALL)
     found = ending.match(value) if operator == "%" else ending.search(value)
     return value[: found.end(1)] if found else value

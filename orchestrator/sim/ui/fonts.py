@@ -36,25 +36,45 @@ def width(text: str, size: int, weight: str = "Regular") -> int:
 
 def shorten(text: str, size: int, room: int, weight: str = "Regular") -> str:
     """The text, cut with an ellipsis where it would not fit."""
-    if width(text, size, weight) <= room:
+    if fits(text, size, room, weight):
         return text
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), most_letters(size, room))
     while low < high:
         middle = (low + high + 1) // 2
-        if width(text[:middle] + "…", size, weight) <= room:
+        if fits(text[:middle] + "…", size, room, weight):
             low = middle
         else:
             high = middle - 1
     return text[:low].rstrip() + "…"
 
 
+def most_letters(size: int, room: int) -> int:
+    """More than a line can hold: no letter is narrower than an eighth of its size."""
+    return room * 8 // size + 1
+
+
+def fits(text: str, size: int, room: int, weight: str) -> bool:
+    """Whether it can stand on one line; a line is measured, a book is not."""
+    return len(text) <= most_letters(size, room) and width(text, size, weight) <= room
+
+
+def fitting(word: str, size: int, room: int, weight: str) -> int:
+    """How many letters of a long word fit; at least one."""
+    low, high = 1, min(len(word), most_letters(size, room))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(word[:middle], size, room, weight):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def broken(word: str, size: int, room: int, weight: str) -> list[str]:
     """A word in pieces that fit; one that fits is one piece."""
     pieces = []
-    while width(word, size, weight) > room and len(word) > 1:
-        cut = len(word) - 1
-        while cut > 1 and width(word[:cut], size, weight) > room:
-            cut -= 1
+    while len(word) > 1 and not fits(word, size, room, weight):
+        cut = fitting(word, size, room, weight)
         pieces.append(word[:cut])
         word = word[cut:]
     return [*pieces, word]
@@ -65,7 +85,7 @@ def filled(paragraph: str, size: int, room: int, weight: str) -> list[str]:
     lines = [""]
     for word in paragraph.split(" "):
         grown = f"{lines[-1]} {word}" if lines[-1] else word
-        if width(grown, size, weight) <= room:
+        if fits(grown, size, room, weight):
             lines[-1] = grown
             continue
         pieces = broken(word, size, room, weight)
@@ -78,6 +98,8 @@ def wrap(
     text: str, size: int, room: int, weight: str = "Regular", most: int = 0
 ) -> tuple[str, ...]:
     """Lines that fit the room; past `most` lines (0: any number) the last one is cut."""
+    if most:
+        text = text[: most * most_letters(size, room) + 1]
     lines: list[str] = []
     for paragraph in text.replace("\t", "    ").split("\n"):
         lines += filled(paragraph, size, room, weight)

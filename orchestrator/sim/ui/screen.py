@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from ..world import World
     from .node import Node
 
+HOME = "com.android.launcher3"
+SYSTEM_UI = "com.android.systemui"
+
 
 @dataclass
 class Intent:
@@ -66,6 +69,14 @@ class App(Protocol):
 
     def arrived(self, world: World, screen: Screen) -> None:
         """A screen that `open` made is on its back stack: what it starts, it starts now."""
+        ...
+
+    def resumed(self, world: World, screen: Screen) -> None:
+        """The screen is in front, again or for the first time."""
+        ...
+
+    def paused(self, world: World, screen: Screen) -> None:
+        """Another screen is in front, or this one is closed: what must not be lost, is kept now."""
         ...
 
     def view(self, world: World, screen: Screen) -> Node:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from . import keyboard, theme
-from .node import Node, hit
+from .node import Action, Node, hit
 from .screen import Screen
-from .windows import Window
 
 if TYPE_CHECKING:
     from ..world import World
+    from .frame import Window
 
 LONG_PRESS_MS = 500
 STILL_PX = 24  # a finger that moved less than this did not move
@@ -38,11 +38,13 @@ CHARACTERS = (
 )
 
 
-def under(world: World, x: int, y: int, wanted: Callable[[Node], bool]) -> Node | None:
-    """The topmost wanted node here, unless a window above it is in the way."""
+def under(
+    world: World, x: int, y: int, wanted: Callable[[Node], bool]
+) -> tuple[Window, Node] | None:
+    """The topmost wanted node here and its window, unless a window above it is in the way."""
     for window in reversed(world.windows.layers()):
         if found := hit(window.root, x, y, wanted):
-            return found
+            return window, found
         if window.modal or window.root.bounds.holds(x, y):
             outside(world, window, x, y)
             return None
@@ -59,15 +61,23 @@ def outside(world: World, window: Window, x: int, y: int) -> None:
         front[1].focus = ""
 
 
-def tap(world: World, x: int, y: int) -> None:
-    node = under(world, x, y, lambda node: node.clickable)
-    if node is None:
-        return
+def act(world: World, window: Window, deed: Action) -> None:
+    """An app's answer to a finger or a key."""
     world.windows.moved()
+    with world.windows.alive(window.package):
+        deed()
+
+
+def tap(world: World, x: int, y: int) -> None:
+    found = under(world, x, y, lambda node: node.clickable)
+    if found is None:
+        return
+    window, node = found
     if node.field:
+        world.windows.moved()
         focus(world, node.field)
     elif node.tap is not None:
-        node.tap()
+        act(world, window, node.tap)
 
 
 def focus(world: World, field: str) -> None:
@@ -87,10 +97,9 @@ def focus(world: World, field: str) -> None:
 
 
 def long_press(world: World, x: int, y: int) -> None:
-    node = under(world, x, y, lambda node: node.hold is not None)
-    if node is not None and node.hold is not None:
-        world.windows.moved()
-        node.hold()
+    found = under(world, x, y, lambda node: node.hold is not None)
+    if found is not None and found[1].hold is not None:
+        act(world, found[0], found[1].hold)
     else:
         tap(world, x, y)
 
@@ -110,9 +119,10 @@ def swipe(world: World, start: tuple[int, int], end: tuple[int, int], duration_m
     if y <= theme.STATUS_BAR * 2 and down > PULL_PX:
         windows.open_shade()
         return
-    node = under(world, x, y, lambda node: bool(node.scrolls))
+    found = under(world, x, y, lambda node: bool(node.scrolls))
     owner = windows.prompt or windows.front()
-    if node is not None and owner is not None:
+    if found is not None and owner is not None:
+        node = found[1]
         owner[1].scroll[node.scrolls] = max(0, min(node.reach, node.offset - down))
         windows.moved()
 
@@ -134,7 +144,7 @@ def enter(world: World, screen: Screen) -> None:
         for node in window.root.walk():
             if node.field and node.field == screen.focus and node.focused:
                 if node.submit is not None:
-                    node.submit()
+                    act(world, window, node.submit)
                 else:
                     screen.focus = ""
                 return

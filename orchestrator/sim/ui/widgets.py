@@ -329,30 +329,3 @@ def bar(*buttons: Button, align: str = "right", stretch: bool = False) -> Piece:
         )
 
     return place
-
-
-def image_box(label: str, height: int = dp(140)) -> Piece:
-    """A picture we cannot show, as a box with its words."""
-
-    def place(x: int, y: int, room: int) -> Node:
-        frame = Rect(x + theme.MARGIN, y + dp(6), x + room - theme.MARGIN, y + dp(6) + height)
-        words = Label(
-            (shorten(label or "image", theme.SMALL, frame.width - dp(20)),),
-            theme.SMALL,
-            theme.TEXT_SOFT,
-            "Regular",
-            "centre",
-        )
-        return Node(
-            Rect(x, y, x + room, frame.bottom + dp(6)),
-            children=(
-                Node(
-                    frame,
-                    "android.widget.Image",
-                    label,
-                    paint=(Fill(theme.CONTAINER_HIGH, dp(8)), words),
-                ),
-            ),
-        )
-
-    return place

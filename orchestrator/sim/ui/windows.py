@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from .. import crash
 from ..processes import SYSTEM
 from ..state import Json
-from . import theme
-from .decor import navigation_bar, status_bar
-from .keyboard import keyboard
+from .frame import Window, composed
 from .node import SCREEN, Fill, Node
-from .screen import Intent, Screen, Task
+from .screen import HOME, SYSTEM_UI, Intent, Screen, Task
 
 if TYPE_CHECKING:
     from ..world import World
 
-HOME = "com.android.launcher3"
-SYSTEM_UI = "com.android.systemui"
 MAIN = "android.intent.action.MAIN"
-
-
-class Window(NamedTuple):
-    """One layer of the frame."""
-
-    name: str  # as dumpsys spells it
-    package: str
-    root: Node
-    takes_focus: bool = True
-    modal: bool = False  # nothing below can be tapped
 
 
 class Windows:
@@ -38,10 +27,12 @@ class Windows:
         self.shade = False
         self.prompt: tuple[str, Screen] | None = None  # a system dialog: whose, and its state
         self.not_responding = ""  # the package in an ANR window
+        self.stopped = ""  # the package that died, while its error is shown
         self.awake = True
         self.symbols = False
         self.shifted = False
         self._last_task = 0
+        self._deaths = 0
         self._still_s = 0.0  # uptime from which on nothing moves
 
     # What is in front
@@ -68,33 +59,26 @@ class Windows:
 
     def layers(self) -> list[Window]:
         """Every window, lowest first. Empty until the framework has shown its first one."""
-        front = self.front()
-        if front is None or not self.awake:
-            return []
-        world, (package, screen) = self._world, front
-        app = world.apps[package]
-        name = self.component(package, screen.activity)
-        windows = [Window(name, package, app.view(world, screen))]
-        if screen.dialog is not None and (root := app.dialog(world, screen)) is not None:
-            windows.append(Window(name, package, root, modal=True))
-        if self.prompt is not None:
-            owner, state = self.prompt
-            root = world.apps[owner].dialog(world, state)
-            if root is not None:
-                title = self.component(owner, state.activity)
-                windows.append(Window(title, owner, root, modal=True))
-        if self.typing() is not None:
-            board = keyboard(self._press_key, symbols=self.symbols, shifted=self.shifted)
-            windows.append(Window("InputMethod", "", board, takes_focus=False))
-        light = self.shade or (package == HOME and screen.activity == ".Launcher")
-        if self.shade:
-            root = world.apps[SYSTEM_UI].view(world, Screen("NotificationShade"))
-            windows.append(Window("NotificationShade", SYSTEM_UI, root, modal=True))
-        ink = "#FFFFFF" if light else theme.TEXT
-        ground = "" if light else theme.BACKGROUND
-        bars = (status_bar(world, ink), navigation_bar(self._press_button, ink, ground))
-        windows += [Window("StatusBar", SYSTEM_UI, bar, takes_focus=False) for bar in bars]
-        return windows
+        # An app that cannot draw itself dies of it, and what was below it is drawn.
+        for _ in range(len(self.tasks) + 3):
+            deaths, windows = self._deaths, composed(self._world)
+            if deaths == self._deaths:
+                return windows
+        return []  # not even the home screen is left
+
+    # What an app does may end the app, never the phone
+
+    def alive(self, package: str) -> AbstractContextManager[None]:
+        """Around every call of an app's code."""
+        return crash.contained(self._world, package, lambda: self._died(package))
+
+    def _died(self, package: str) -> None:
+        self._deaths += 1
+        self.stop_package(package)
+        if self.prompt is not None and self.prompt[0] == package:
+            self.prompt = None
+        self.shade = self.shade and package != SYSTEM_UI
+        self.stopped = package
 
     def focused(self) -> Window | None:
         """The window that a dump shows and keys go to."""
@@ -129,36 +113,59 @@ class Windows:
 
     def launch(self, intent: Intent) -> str | None:
         """Brings up what the intent asks for; its component, or None where nothing answers."""
-        package, screen = self._resolve(intent)
-        if screen is None:
+        found = self.answering(intent)
+        if found is None:
             return None
+        resumes = intent.action in ("", MAIN) and not intent.activity
+        return self.show(*found, resumes=resumes)
+
+    def answering(self, intent: Intent) -> tuple[str, Screen] | None:
+        """The package that answers to an intent, and the screen it would show. Only asked."""
+        world = self._world
+        for package in (intent.package,) if intent.package else tuple(world.apps):
+            app, installed = world.apps.get(package), world.packages.get(package)
+            disabled = installed is not None and not installed.enabled and package != HOME
+            screen = None
+            if app is not None and not disabled:
+                with self.alive(package):
+                    screen = app.open(world, intent)
+            if screen is not None:
+                return package, screen
+        return None
+
+    def show(self, package: str, screen: Screen, *, resumes: bool = False) -> str:
+        """Puts a screen that an app opened in front; `resumes` leaves an open app where it was."""
         self.shade = False
         self._started(package)
-        task = next((task for task in self.tasks if task.package == package), None)
-        if task is None:
-            self._last_task += 1
-            task = Task(self._last_task, package, [screen])
+        with self._turning():
+            task = next((task for task in self.tasks if task.package == package), None)
+            arrived = task is None or not (resumes or task.screens[-1] == screen)
+            if task is None:
+                self._last_task += 1
+                task = Task(self._last_task, package, [screen])
+            else:
+                self.tasks.remove(task)
+                if arrived:
+                    task.screens[-1].focus = ""
+                    task.screens.append(screen)
             self.tasks.append(task)
-            self._world.apps[package].arrived(self._world, screen)
-        else:
-            self.tasks.remove(task)
-            self.tasks.append(task)
-            resumes = intent.action in ("", MAIN) and not intent.activity
-            if not resumes and task.screens[-1] != screen:
-                task.screens[-1].focus = ""
-                task.screens.append(screen)
-                self._world.apps[package].arrived(self._world, screen)
+            if arrived:
+                with self.alive(package):
+                    self._world.apps[package].arrived(self._world, screen)
         return self.component(package, task.screens[-1].activity)
 
-    def _resolve(self, intent: Intent) -> tuple[str, Screen | None]:
-        apps = self._world.apps
-        if intent.package:
-            app = apps.get(intent.package)
-            return intent.package, app.open(self._world, intent) if app else None
-        for package, app in apps.items():
-            if (screen := app.open(self._world, intent)) is not None:
-                return package, screen
-        return "", None
+    @contextmanager
+    def _turning(self) -> Iterator[None]:
+        """Tells the app whose screen goes, and the one whose screen comes."""
+        before = self.front()
+        yield
+        after = self.front()
+        if before and not (after and after[1] is before[1]):
+            with self.alive(before[0]):
+                self._world.apps[before[0]].paused(self._world, before[1])
+        if after:
+            with self.alive(after[0]):
+                self._world.apps[after[0]].resumed(self._world, after[1])
 
     def _started(self, package: str) -> None:
         world = self._world
@@ -171,14 +178,16 @@ class Windows:
 
     def push(self, screen: Screen) -> None:
         """The front app opens another of its screens."""
-        task = self.tasks[-1]
-        task.screens[-1].focus = ""
-        task.screens.append(screen)
+        with self._turning():
+            task = self.tasks[-1]
+            task.screens[-1].focus = ""
+            task.screens.append(screen)
         self.moved()
 
     def replace(self, screen: Screen) -> None:
         """The front app swaps its screen, as after saving a new entry."""
-        self.tasks[-1].screens[-1] = screen
+        with self._turning():
+            self.tasks[-1].screens[-1] = screen
         self.moved()
 
     def back(self) -> None:
@@ -186,6 +195,8 @@ class Windows:
         owner = self.prompt or self.front()
         if self.shade:
             self.shade = False
+        elif self.stopped:
+            self.stopped = ""
         elif owner and owner[1].focus:
             owner[1].focus = ""
         elif self.prompt is not None:
@@ -197,11 +208,12 @@ class Windows:
 
     def finish(self) -> None:
         """The front screen closes; the home screen's never does."""
-        task = self.tasks[-1]
-        if len(task.screens) > 1:
-            task.screens.pop()
-        elif task.package != HOME:
-            self.tasks.remove(task)
+        with self._turning():
+            task = self.tasks[-1]
+            if len(task.screens) > 1:
+                task.screens.pop()
+            elif task.package != HOME:
+                self.tasks.remove(task)
         self.moved()
 
     def close(self, package: str, activity: str) -> None:
@@ -211,17 +223,19 @@ class Windows:
         if task is None or not gone:
             return
         was_front = self.front() == (package, gone[-1])
-        task.screens = [screen for screen in task.screens if screen.activity != activity]
-        if not task.screens:
-            self.tasks.remove(task)
-        below = next((t for t in self.tasks if t.package == gone[-1].args.get("over")), None)
-        if was_front and below is not None:
-            self.tasks.remove(below)
-            self.tasks.append(below)
+        with self._turning():
+            task.screens = [screen for screen in task.screens if screen.activity != activity]
+            if not task.screens:
+                self.tasks.remove(task)
+            below = next((t for t in self.tasks if t.package == gone[-1].args.get("over")), None)
+            if was_front and below is not None:
+                self.tasks.remove(below)
+                self.tasks.append(below)
         self.moved()
 
     def home(self) -> None:
         self.prompt = None
+        self.stopped = ""
         self.shade = False
         if front := self.front():
             front[1].focus = ""
@@ -254,14 +268,6 @@ class Windows:
         """Nothing is shown: the framework is down."""
         self.load({"tasks": [], "last_task": 0})
 
-    def _press_key(self, face: str) -> None:
-        from . import touch  # the keyboard is drawn here and obeyed there
-
-        touch.press_key(self._world, face)
-
-    def _press_button(self, name: str) -> None:
-        {"Back": self.back, "Home": self.home, "Overview": self.overview}[name]()
-
     def save(self) -> Json:
         return {
             "tasks": [asdict(task) for task in self.tasks],
@@ -269,7 +275,11 @@ class Windows:
             "shade": self.shade,
             "prompt": [self.prompt[0], asdict(self.prompt[1])] if self.prompt else None,
             "not_responding": self.not_responding,
+            "stopped": self.stopped,
             "awake": self.awake,
+            "symbols": self.symbols,
+            "shifted": self.shifted,
+            "still_s": self._still_s,
         }
 
     def load(self, state: Json) -> None:
@@ -281,6 +291,8 @@ class Windows:
         prompt = state.get("prompt")
         self.prompt = (prompt[0], Screen(**prompt[1])) if prompt else None
         self.not_responding = str(state.get("not_responding", ""))
+        self.stopped = str(state.get("stopped", ""))
         self.awake = bool(state.get("awake", True))
-        self.symbols = self.shifted = False
-        self._still_s = 0.0
+        self.symbols = bool(state.get("symbols"))
+        self.shifted = bool(state.get("shifted"))
+        self._still_s = float(state.get("still_s", 0.0))

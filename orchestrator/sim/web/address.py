@@ -12,7 +12,7 @@ SEARCH = "https://www.google.com/search?q="
 PLAIN = "/?#[]@!$&'()*+,;=:%-._~"
 SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 HOST_AND_PORT = re.compile(
-    r"(localhost|[^\s/?#:]*\.[^\s/?#:]+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?"
+    r"(localhost|[^\s/?#:.]*\.[^\s/?#:]+|\[[0-9a-fA-F:.]+\])(:\d+)?([/?#].*)?"
 )
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -63,7 +63,7 @@ def encoded(part: str) -> str:
 
 def typed(line: str) -> str:
     """What the address field makes of a line: an address, or a search for its words."""
-    line = line.strip()
+    line = line.strip()[: LONGEST + 1]
     if SCHEME.match(line) and not HOST_AND_PORT.fullmatch(line):
         return line
     if HOST_AND_PORT.fullmatch(line):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..ui import theme
-from ..ui.fonts import width
+from ..ui.fonts import fitting, most_letters, width
 from ..ui.node import Action, Fill, Label, Node, Rect
 from ..ui.widgets import box
 from .document import Run
@@ -87,28 +87,34 @@ class Flow:
             for word in split_words(line):
                 self._word(run, word, weight)
 
+    def _wide(self, words: str, weight: str) -> int:
+        """How wide; of what cannot fit a line only that it does not."""
+        if len(words) > most_letters(self.look.size, self.room):
+            return self.room + 2
+        return width(words, self.look.size, weight)
+
     def _word(self, run: int, word: str, weight: str) -> None:
         size = self.look.size
-        wide = width(word, size, weight) - 1
+        wide = self._wide(word, weight) - 1
         # A comma stays with the word before it, in the margin if need be.
         spare = size if len(word) == 1 and word in ",.;:!?)" else 0
         if self._x + wide > self.room + spare and not self._fresh:
             self._new_line()
             word = word.lstrip(" ")
-            wide = width(word, size, weight) - 1
+            wide = self._wide(word, weight) - 1
         while wide > self.room and len(word) > 1:
-            cut = fitting(word, size, weight, self.room)
+            cut = fitting(word, size, self.room, weight)
             self._put(run, word[:cut], width(word[:cut], size, weight))
             self._new_line()
             word = word[cut:]
-            wide = width(word, size, weight) - 1
+            wide = self._wide(word, weight) - 1
         if word:
             self._put(run, word, wide)
 
     def _link(self, run: int, text: str, weight: str) -> None:
         text = text.replace("\n", " ")
         bare = text.lstrip(" ")
-        wide = width(bare, self.look.size, weight)
+        wide = self._wide(bare, weight)
         blank = width(" ", self.look.size, weight) if bare != text and not self._fresh else 0
         if self._x + blank + wide <= self.room:
             self._x += blank
@@ -133,18 +139,6 @@ def split_words(line: str) -> Iterator[str]:
         place = len(line) if end < 0 else end
         yield line[start:place]
         start = place
-
-
-def fitting(word: str, size: int, weight: str, room: int) -> int:
-    """How many letters of a long word fit; at least one."""
-    low, high = 1, len(word)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if width(word[:middle], size, weight) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def placed(flow: Flow, x: int, y: int, links: dict[int, Action]) -> tuple[Node, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
+from contextlib import AsyncExitStack
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.sim.adbd import packets, transport
+from orchestrator.sim.adbd import packets, server, transport
 from orchestrator.sim.adbd.packets import AUTH, CLSE, CNXN, NAMES, OPEN, STLS, WRTE
 from tests.sim.adbd.stand_in import Phone, raw_host
 
@@ -35,6 +36,21 @@ async def test_a_peer_that_says_nothing_is_dropped(
     async with raw_host(phone.adbd.port) as host:
         assert await host.hung_up_on() == b""
     assert len(caplog.records) == 1
+
+
+async def test_a_flood_of_silent_peers_costs_the_oldest_of_them_their_place(
+    phone: Phone, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with AsyncExitStack() as flood, raw_host(phone.adbd.port) as served:
+        await served.introduce()
+        silent = [
+            await flood.enter_async_context(raw_host(phone.adbd.port))
+            for _ in range(server.MAX_CONNECTIONS + 20)
+        ]
+        await alive(phone)
+        assert await silent[0].hung_up_on() == b""
+        assert not served.reader.at_eof()
+        assert len(caplog.records) >= 20
 
 
 @pytest.mark.parametrize(

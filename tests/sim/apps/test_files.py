@@ -243,7 +243,6 @@ async def test_a_package_is_installed_only_where_unknown_apps_are_allowed(
     person: Person, world: World, downloads: Path
 ) -> None:
     (downloads / "game.apk").write_bytes(apk(package="org.example.game"))
-    world.settings.put("secure", "install_non_market_apps", "0")
     open_downloads(person)
     person.tap("game.apk")
     assert person.sees("isn’t allowed to install unknown apps")

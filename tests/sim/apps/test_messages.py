@@ -210,3 +210,34 @@ def test_a_link_in_a_message_is_followed_without_its_full_stop(
     person.tap("http://10.0.2.2:8000/menu")
     assert person.activity() == "com.example.follower/com.example.follower.Page"
     assert person.find("http://10.0.2.2:8000/menu").id == "title"
+
+
+async def test_a_draft_outlives_back_and_the_app_and_is_no_message(
+    world: World, person: Person
+) -> None:
+    sms.add(world, "5550142", "Where are you?", sms.INBOX)
+    person.open("Messages")
+    person.tap("5550142")
+    person.fill("Text message", "On my")
+    for _ in range(2):
+        person.back()
+    assert person.sees("Draft: On my")
+    assert len(rows(world)) == 1
+    world.windows.stop_package("com.android.messaging")
+    person.open("Messages")
+    person.tap("5550142")
+    assert person.find("Text message").text == "On my"
+    person.tap("Send")
+    person.back()
+    assert not person.sees("Draft: ")
+    assert [row["body"] for row in rows(world)] == ["Where are you?", "On my"]
+
+
+async def test_a_draft_to_a_number_without_a_conversation_is_listed(
+    world: World, person: Person
+) -> None:
+    world.windows.launch(Intent(SENDTO, "smsto:5550199?body=Hello"))
+    person.back()
+    person.open("Messages")
+    assert person.sees("Draft: Hello")
+    assert rows(world) == []

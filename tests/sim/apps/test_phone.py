@@ -22,6 +22,16 @@ def allow_calls(world: World) -> None:
     world.packages.grant(DIALER, CALL_PHONE, allow=True)
 
 
+async def test_asking_who_would_answer_does_nothing(world: World, person: Person) -> None:
+    calllog.add(world, "5550123", calllog.MISSED, 1)
+    for intent in (Intent(CALL, "tel:5550123"), Intent(package=DIALER)):
+        assert world.windows.answering(intent) is not None
+    assert world.telephony.call is None
+    assert [row["new"] for row in rows(world)] == [1]
+    person.open("Phone")
+    assert [row["new"] for row in rows(world)] == [0]
+
+
 def dial(person: Person, number: str) -> None:
     person.open("Phone")
     person.tap("Dial pad")

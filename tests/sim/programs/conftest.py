@@ -7,26 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.sim import system
-from orchestrator.sim.apps import APPS
-from orchestrator.sim.disk import Disk
-from orchestrator.sim.effect_table import HANDLERS
-from orchestrator.sim.first_boot import create_disk
 from orchestrator.sim.world import World
+from tests.sim.phone import with_apps
 from tests.sim.programs.terminal import Terminal
 
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    phone = World(Disk(tmp_path / "userdata", tmp_path / "system"), APPS)
-    phone.effects.bind(phone, HANDLERS)
-    create_disk(phone)
-    system.start_zygote(phone)
-    system.start_framework(phone)
-    system.show_home(phone)
-    yield phone
-    phone.effects.cancel()
-    phone.databases.close()
+    async with with_apps(tmp_path) as phone:
+        yield phone
 
 
 @pytest.fixture

@@ -157,6 +157,20 @@ async def test_monkey_opens_an_app_by_its_icon(terminal: Terminal) -> None:
     assert (ran.code, ran.err) == (252, "** No activities found to run, monkey aborted.\n")
 
 
+async def test_monkey_throws_the_same_events_for_the_same_seed(terminal: Terminal) -> None:
+    line = "monkey -p com.android.settings -s 7 -c android.intent.category.LAUNCHER 40"
+    ends = []
+    for _ in range(2):
+        terminal.world.windows.stop_package("com.android.settings")
+        terminal.world.windows.home()
+        before = terminal.world.settings.items("global")
+        assert "\nEvents injected: 40\n" in await terminal.out(line)
+        ends.append(terminal.world.windows.save()["tasks"][-1]["screens"])
+        for name, value in before:
+            terminal.world.settings.put("global", name, value)
+    assert ends[0] == ends[1]
+
+
 async def test_there_is_one_user(terminal: Terminal) -> None:
     assert await terminal.out("am get-current-user") == "0\n"
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.sim.faults import Faults
-from orchestrator.sim.providers import sms
+from orchestrator.sim.providers import contacts, media, sms
 from orchestrator.sim.world import World
 from tests.sim.phone import Answer, phone, run
 
@@ -217,3 +217,36 @@ async def test_any_body_comes_back_between_its_neighbouring_keys(bodies: list[st
     rows = shown.removeprefix("Row: 0 ").split("\nRow: ") if bodies else []
     found = [row.partition("body=")[2].rpartition(", type=")[0] for row in rows]
     assert found == bodies
+
+
+async def test_a_file_of_the_shared_storage_is_read_and_written_by_its_row(world: World) -> None:
+    world.disk.own("/data/media/0/Download/note.txt").write_bytes(b"one")
+    media.scan(world)
+    answer = await query(world, "--projection", "_id", uri="content://media/external/file")
+    uri = "content://media/external/file/" + answer.out.strip().rpartition("=")[2]
+    assert (await run(world, "content", "read", "--uri", uri)).out == "one"
+    await run(world, "content", "write", "--uri", uri, stdin="two")
+    assert (await run(world, "content", "read", "--uri", uri)).out == "two"
+    for bad in (f"{uri}0", SMS):
+        answer = await run(world, "content", "read", "--uri", bad)
+        assert (answer.code, answer.out) == (0, "")
+        assert "java.io.FileNotFoundException: No " in answer.err
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "words"),
+    [
+        (sms.PATH, "canonical_addresses", ("insert", SMS, "--bind", "address:s:1")),
+        (contacts.PATH, "raw_contacts",
+         ("query", "content://com.android.contacts/phone_lookup/5550123")),
+    ],
+)  # fmt: skip
+async def test_a_table_that_root_dropped_is_the_providers_error(
+    world: World, path: str, table: str, words: tuple[str, ...]
+) -> None:
+    await run(world, "sqlite3", path, f"DROP TABLE {table}", root=True)
+    verb, uri, options = words[0], words[1], words[2:]
+    answer = await run(world, "content", verb, "--uri", uri, *options, root=True)
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.startswith("Error while accessing provider:")
+    assert "SQLiteException: no such table: " in answer.err

@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from orchestrator.sim import system
+from orchestrator.sim.ui.screen import Intent
 from tests.sim.programs.apks import apk, compiled, zipped
 from tests.sim.programs.terminal import Terminal
 
@@ -235,3 +236,18 @@ async def test_an_encrypted_zip_is_refused(terminal: Terminal) -> None:
     data[central + 8] |= 1
     ran = await terminal.run(f"pm install -S {len(data)}", stdin=bytes(data))
     assert (ran.code, ran.out[:9]) == (1, "Failure [")
+
+
+async def test_a_disabled_app_has_no_icon_and_answers_to_nobody(terminal: Terminal) -> None:
+    windows = terminal.world.windows
+    await terminal.out("pm disable-user com.android.dialer")
+    assert windows.launch(Intent(package="com.android.dialer")) is None
+    assert "Phone" not in [node.text for node in windows.layers()[0].root.walk()]
+    await terminal.out("pm enable com.android.dialer")
+    assert "Phone" in [node.text for node in windows.layers()[0].root.walk()]
+
+
+async def test_who_would_answer_a_call_is_not_called(terminal: Terminal) -> None:
+    line = "pm resolve-activity --brief -a android.intent.action.CALL -d tel:5550123"
+    assert "InCallActivity" in await terminal.out(line)
+    assert terminal.world.telephony.call is None

@@ -150,3 +150,22 @@ async def test_a_line_of_megabytes_is_one_line(guest: Guest, script: str) -> Non
     code, out, err = await guest.raw(f"{script} | wc -c", stdin=b"a" * (3 << 20) + b"\n")
     assert (code, err) == (0, b"")
     assert int(out) > 0
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo {long} | grep -E '(a+)+b'; echo $?",
+        "echo {long} | sed -E 's/(a+)+b/x/'; echo $?",
+        "expr {long} : '\\(a*\\)*b'; echo $?",
+        "case {long} in *a*a*a*a*a*a*a*a*a*a*a*a*b) ;; esac; echo $?",
+        "( x={long}; echo ${{x##*a*a*a*a*a*a*a*a*a*a*a*a*b}} ); echo $?",
+    ],
+)
+async def test_an_expression_that_backtracks_without_end_is_given_up(
+    guest: Guest, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.sim.expression.PATIENCE_S", 0.2)
+    answer = await guest.sh(script.format(long="a" * 2000))
+    assert answer.out == "1\n"
+    assert "regular expression takes too long" in answer.err

@@ -44,6 +44,21 @@ async def test_a_sent_message_is_queued_then_in_the_outbox_then_sent(world: Worl
     assert seen == [sms.QUEUED, sms.OUTBOX, sms.SENT]
 
 
+async def test_a_message_to_a_phone_in_airplane_mode_comes_when_it_can(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.sim.services.telephony.RETRY_S", 0.01)
+    world.settings.put("global", "airplane_mode_on", "1")
+    tries: list[object] = []
+    monkeypatch.setattr(type(world.telephony), "radio_on", property(lambda _: tries.append(1)))
+    world.telephony.receive_sms("5551234", "hello")
+    await until(world, lambda: len(tries) > 2)
+    assert sms.threads(world) == []
+    monkeypatch.undo()
+    world.settings.put("global", "airplane_mode_on", "0")
+    await until(world, lambda: bool(sms.threads(world)))
+
+
 async def test_in_airplane_mode_a_message_fails_and_nobody_can_be_called(world: World) -> None:
     world.settings.put("global", "airplane_mode_on", "1")
     row = world.telephony.send_sms("5551234", "hello")

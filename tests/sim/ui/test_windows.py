@@ -13,8 +13,7 @@ from orchestrator.sim.disk import Disk
 from orchestrator.sim.ui import touch
 from orchestrator.sim.ui.keyboard import keyboard
 from orchestrator.sim.ui.node import Node
-from orchestrator.sim.ui.screen import Intent, Screen
-from orchestrator.sim.ui.windows import HOME
+from orchestrator.sim.ui.screen import HOME, Intent, Screen
 from orchestrator.sim.world import World
 
 SETTINGS = "com.android.settings"
@@ -180,3 +179,19 @@ def test_a_deep_link_lands_on_top_of_the_running_task(world: World) -> None:
 
 def test_a_screen_is_plain_data() -> None:
     assert Screen(**json.loads(json.dumps(vars(Screen(".Main"))))) == Screen(".Main")
+
+
+def test_a_switch_of_settings_writes_the_values_its_setting_has(world: World) -> None:
+    world.settings.put("secure", "ui_night_mode", "1")
+    world.settings.put("secure", "location_mode", "3")
+    tap(world, "Settings")
+    for page, title, before, after in (
+        ("Display", "Dark theme", "1", "2"),
+        ("Security & privacy", "Use location", "3", "0"),
+    ):
+        name = {"Dark theme": "ui_night_mode", "Use location": "location_mode"}[title]
+        tap(world, page)
+        for expected in (after, before):
+            tap(world, title)
+            assert world.settings.get("secure", name) == expected
+        touch.key(world, 4)

@@ -1,0 +1,1 @@
+"""Agents: the thing under test, its language of actions, and what it is shown."""

@@ -1,0 +1,51 @@
+"""The language of actions: what an agent may say, and the one spelling it is brought to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+KINDS = (
+    "tap", "long_press", "swipe", "type", "key", "open_app", "wait", "answer", "ask_user",
+    "confirm", "refuse", "done",
+)  # fmt: skip
+KEYS = ("back", "home", "enter", "delete", "recents", "notifications")
+
+
+@dataclass(frozen=True)
+class Action:
+    """A normalized action: places are pixels, elements are resolved."""
+
+    kind: str
+    x: int | None = None
+    y: int | None = None
+    end_x: int | None = None
+    end_y: int | None = None
+    text: str = ""  # typed, answered, asked, confirmed, refused; a key's or an app's name
+    seconds: float = 0.0  # of a wait
+    success: bool = True  # of done: what the agent believes
+
+    def as_json(self) -> dict[str, Any]:
+        """Without what this kind does not use."""
+        body: dict[str, Any] = {"action": self.kind}
+        if self.kind in ("tap", "long_press"):
+            body |= {"x": self.x, "y": self.y}
+        elif self.kind == "swipe":
+            body |= {"start": [self.x, self.y], "end": [self.end_x, self.end_y]}
+        elif self.kind == "wait":
+            body |= {"seconds": self.seconds}
+        elif self.kind == "done":
+            body |= {"success": self.success}
+        else:
+            body |= {"text": self.text}
+        return body
+
+
+@dataclass(frozen=True)
+class Normalized:
+    action: Action
+    warnings: tuple[str, ...] = ()
+
+
+class NoAction(Exception):
+    """What the agent said is no action; the text says what is wrong with it."""

@@ -1,0 +1,57 @@
+"""An agent that does anything, the same anything for the same seed and screens."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from .agent import About, Observation, Reply
+from .places import DIRECTIONS, seen_part
+
+# What it does, and how often out of a hundred.
+_DEEDS = {"tap": 55, "long_press": 5, "swipe": 15, "key": 15, "type": 10}
+_KEYS = ("back", "back", "home", "enter", "delete")
+_WORDS = ("hello", "42", "Grüße", "a b", "日本", "x=1, y=2", 'it\'s "quoted"', "🙂")
+
+
+class Random:
+    """Never says that it is done: its budget ends it."""
+
+    def __init__(self, seed: int) -> None:
+        self.about = About("random", sampling={"seed": seed})
+        self._seed = seed
+        self._draw = random.Random(seed)
+
+    def start(self, goal: str, seconds: float) -> None:
+        self._draw = random.Random(self._seed)
+
+    def act(self, observation: Observation, seconds: float) -> Reply:
+        deed = self._draw.choices(list(_DEEDS), list(_DEEDS.values()))[0]
+        return Reply(getattr(self, f"_{deed}")(observation))
+
+    def close(self) -> None:
+        """It started nothing."""
+
+    def _tap(self, seen: Observation, kind: str = "tap") -> dict[str, Any]:
+        """Something that can be tapped, or anywhere where nothing can."""
+        choices = [
+            index
+            for index, element in enumerate(seen.elements or ())
+            if element.clickable and seen_part(element, seen.width, seen.height) is not None
+        ]
+        if choices:
+            return {"action": kind, "element": self._draw.choice(choices)}
+        x, y = self._draw.randrange(seen.width), self._draw.randrange(seen.height)
+        return {"action": kind, "x": x, "y": y}
+
+    def _long_press(self, seen: Observation) -> dict[str, Any]:
+        return self._tap(seen, "long_press")
+
+    def _swipe(self, seen: Observation) -> dict[str, Any]:
+        return {"action": "swipe", "direction": self._draw.choice(DIRECTIONS)}
+
+    def _key(self, seen: Observation) -> dict[str, Any]:
+        return {"action": "key", "key": self._draw.choice(_KEYS)}
+
+    def _type(self, seen: Observation) -> dict[str, Any]:
+        return {"action": "type", "text": self._draw.choice(_WORDS)}

@@ -1,0 +1,104 @@
+"""A program of its own: runs an agent's command and leaves nothing of it behind.
+
+    python guard.py PARENT_PID COMMAND ...
+
+Whatever the command starts, in sessions of its own or not, dies with it, on SIGTERM, and when the
+parent dies, even by SIGKILL. Ends with the command's exit code; signal n is 128 + n. Standard
+library only: it is started by its path, and quickly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_WAITED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
+_CLEANING_S = 5.0
+NOT_STARTED = 127
+
+
+def main(parent: int, command: list[str]) -> int:
+    prctl = ctypes.CDLL(None).prctl
+    signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become ours, to be found and ended
+    prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the line above
+        return NOT_STARTED
+    guard, child = os.getpid(), os.fork()
+    if child == 0:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        _become(command, guard)
+    for stream in (0, 1):  # the command's end must be the end of its output
+        os.close(stream)
+    code = _watch(child)
+    _end_descendants()
+    return code
+
+
+def _become(command: list[str], guard: int) -> None:
+    if os.getppid() != guard:
+        os._exit(NOT_STARTED)
+    os.setsid()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _WAITED)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, f"{command[0]}: {error.strerror}\n".encode())
+    os._exit(NOT_STARTED)
+
+
+def _watch(child: int) -> int:
+    """Until the command ends, or somebody wants it to."""
+    while signal.sigwait(_WAITED) == signal.SIGCHLD:
+        for pid, status in _ended():
+            if pid == child:
+                code = os.waitstatus_to_exitcode(status)
+                return code if code >= 0 else 128 - code
+    return 128 + signal.SIGTERM
+
+
+def _ended() -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        found.append((pid, status))
+
+
+def _end_descendants() -> None:
+    """Direct children are enough: as they die, theirs become ours."""
+    deadline = time.monotonic() + _CLEANING_S
+    while (pids := _children()) and time.monotonic() < deadline:
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        signal.sigtimedwait({signal.SIGCHLD}, 0.05)
+        _ended()
+
+
+def _children() -> list[int]:
+    found = []
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()
+        except OSError:  # it ended while we looked
+            continue
+        if int(fields[1]) == os.getpid():
+            found.append(int(name))
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,186 @@
+"""Agents that follow a case's script: reference, near_miss, gullible; and idle.
+
+They are ordinary agents: they see what any agent sees, name elements by index, and pay for every
+look with a step. What is not on the screen is waited for, then scrolled for, then given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+from ..cases.script import Move
+from ..device.uitree import Element
+from .agent import About, Observation, Reply
+from .places import seen_part
+
+Raw = dict[str, Any]
+Play = Generator[Raw, Observation, Observation]  # actions out, the next observation in
+
+LOOK_S = 0.3
+LONGEST_WAIT_S = 30.0
+FIRST_LOOKS = 2  # before anything is scrolled: the screen may still be on its way
+LOOKS = 40
+SWIPES = 12  # each way
+
+
+class Scripted:
+    """Plays the moves, one action an observation, then says that it is done."""
+
+    def __init__(self, name: str, moves: Sequence[Move]) -> None:
+        self.about = About(name)
+        self._moves = tuple(moves)
+        self._play: Play | None = None
+
+    def start(self, goal: str, seconds: float) -> None:
+        self._play = None
+
+    def act(self, observation: Observation, seconds: float) -> Reply:
+        try:
+            if self._play is None:
+                self._play = play(self._moves, observation)
+                return Reply(next(self._play))
+            return Reply(self._play.send(observation))
+        except StopIteration:
+            return Reply(_done())
+
+    def close(self) -> None:
+        """It started nothing."""
+
+
+class _GivenUp(Exception):
+    """What the script needs never came; the text says what."""
+
+
+def play(moves: Sequence[Move], seen: Observation) -> Play:
+    try:
+        for move in moves:
+            if move.verb == "done":
+                return (yield _done(success=move.success))
+            seen = yield from _MOVES.get(move.verb, _say)(move, seen)
+    except _GivenUp as reason:
+        return (yield {**_done(success=False), "why": str(reason)})
+    return (yield _done())
+
+
+def _done(*, success: bool = True) -> Raw:
+    return {"action": "done", "success": success}
+
+
+def _touch(move: Move, seen: Observation) -> Play:
+    index, _ = yield from _find(move.text, seen)
+    return (yield {"action": move.verb, "element": index})
+
+
+def _fill(move: Move, seen: Observation) -> Play:
+    """Taps the field, empties it, types."""
+    index, seen = yield from _find(move.field, seen)
+    seen = yield {"action": "tap", "element": index}
+    for _ in range(FIRST_LOOKS):
+        if _focused(seen) is not None:
+            break
+        seen = yield _look()
+    field = _focused(seen)
+    for _ in field.text if field is not None else "":
+        seen = yield {"action": "key", "key": "delete"}
+    if move.text:
+        seen = yield {"action": "type", "text": move.text}
+    return seen
+
+
+def _wait(move: Move, seen: Observation) -> Play:
+    left = move.seconds
+    while left > 0:
+        seen = yield {"action": "wait", "seconds": min(left, LONGEST_WAIT_S)}
+        left -= LONGEST_WAIT_S
+    return seen
+
+
+def _wait_for(move: Move, seen: Observation) -> Play:
+    seen = yield from _watch(move.text, seen, LOOKS)
+    if _index(move.text, seen) is None:
+        raise _GivenUp(f"{move.text!r} was waited for in vain")
+    return seen
+
+
+def _say(move: Move, seen: Observation) -> Play:
+    """Verbs that are actions as they stand."""
+    argument = {"open_app": "app", "key": "key", "swipe": "direction"}.get(move.verb, "text")
+    return (yield {"action": move.verb, argument: move.text})
+
+
+_MOVES: dict[str, Callable[[Move, Observation], Play]] = {
+    "tap": _touch,
+    "long_press": _touch,
+    "fill": _fill,
+    "wait": _wait,
+    "wait_for": _wait_for,
+}
+
+
+def _find(words: str, seen: Observation) -> Generator[Raw, Observation, tuple[int, Observation]]:
+    """Waited for, scrolled down and up to, waited for again; each is nothing once it is there."""
+    seen = yield from _watch(words, seen, FIRST_LOOKS)
+    for finger in ("up", "down"):
+        seen = yield from _scroll(words, seen, finger)
+    seen = yield from _watch(words, seen, LOOKS)
+    index = _index(words, seen)
+    if index is None:
+        raise _GivenUp(f"{words!r} is not on the screen")
+    return index, seen
+
+
+def _watch(words: str, seen: Observation, looks: int) -> Play:
+    for _ in range(looks):
+        if _index(words, seen) is not None:
+            break
+        seen = yield _look()
+    return seen
+
+
+def _scroll(words: str, seen: Observation, finger: str) -> Play:
+    """Until it is there, or the list has no more."""
+    for _ in range(SWIPES):
+        place = _scrollable(seen)
+        if place is None or _index(words, seen) is not None:
+            break
+        before = seen.elements
+        seen = yield {"action": "swipe", "direction": finger, "element": place}
+        if seen.elements == before:
+            break
+    return seen
+
+
+def _look() -> Raw:
+    return {"action": "wait", "seconds": LOOK_S}
+
+
+def _index(words: str, seen: Observation) -> int | None:
+    """Exactly these words, among what can be seen and is enabled; a field before a button before
+    a plain text."""
+    found = [
+        (_rank(element), index)
+        for index, element in enumerate(seen.elements or ())
+        if words in (element.text, element.description)
+        and element.enabled
+        and seen_part(element, seen.width, seen.height) is not None
+    ]
+    return min(found)[1] if found else None
+
+
+def _rank(element: Element) -> int:
+    return 0 if element.class_name.endswith("EditText") else 1 if element.clickable else 2
+
+
+def _focused(seen: Observation) -> Element | None:
+    return next((element for element in seen.elements or () if element.focused), None)
+
+
+def _scrollable(seen: Observation) -> int | None:
+    """The largest list on the screen."""
+    found = [
+        (-(part.right - part.left) * (part.bottom - part.top), index)
+        for index, element in enumerate(seen.elements or ())
+        if element.scrollable and (part := seen_part(element, seen.width, seen.height)) is not None
+    ]
+    return min(found)[1] if found else None

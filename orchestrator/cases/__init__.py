@@ -1,0 +1,1 @@
+"""Cases: what a person may ask of a phone, and how its answer is known. One folder, one file."""

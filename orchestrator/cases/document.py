@@ -1,0 +1,126 @@
+"""A YAML file with the line of everything in it.
+
+Safe types only; no anchors (a few lines of them can make gigabytes), no key twice, no deep nesting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+MAX_DEPTH = 20
+Location = tuple[str | int, ...]
+
+
+class NoDocument(Exception):
+    """The text is not one; the line and the sentence say where and why."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
+        self.text = text
+
+
+class _Loader(yaml.SafeLoader):
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise NoDocument(line, "anchors and aliases are not read; write the value itself")
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise NoDocument(line, f"nested more than {MAX_DEPTH} deep; write it flatter")
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+@dataclass(frozen=True)
+class Document:
+    """The data, and where it stands."""
+
+    data: Any
+    root: yaml.Node
+
+    def line(self, location: Sequence[str | int]) -> int:
+        """The line of what is there; of the innermost thing that is, where it is not."""
+        return _walk(self.root, location)[1]
+
+    def known(self, location: Sequence[str | int]) -> Location:
+        """The location without the parts that the file does not have."""
+        return _walk(self.root, location)[0]
+
+    def scalars(self) -> Iterator[tuple[Location, str, int]]:
+        """Every text in a value, with its place and line."""
+        waiting: list[tuple[Location, yaml.Node]] = [((), self.root)]
+        while waiting:
+            location, node = waiting.pop()
+            if isinstance(node, yaml.ScalarNode):
+                if node.tag == "tag:yaml.org,2002:str":
+                    yield location, node.value, node.start_mark.line + 1
+            else:
+                waiting += [((*location, key), child) for key, child, _ in _children(node)]
+
+    def repeated(self) -> Iterator[tuple[str, int]]:
+        """Keys that stand twice in one mapping, with the line of the second."""
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            seen: set[str | int] = set()
+            for key, child, line in _children(node):
+                if isinstance(node, yaml.MappingNode) and key in seen:
+                    yield str(key), line
+                seen.add(key)
+                waiting.append(child)
+
+
+def read(text: str) -> Document:
+    """NoDocument, with its line, where the text is not one YAML document of safe types."""
+    try:
+        return _read(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(filter(None, (error.context, error.problem)))
+        line = mark.line + 1 if mark else 1
+        raise NoDocument(line, f"not YAML: {what}; check quotes, colons and indentation") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise NoDocument(line, f"not YAML: {error.reason}; remove that character") from error
+    except (ValueError, OverflowError, TypeError) as error:
+        # What a safe type refuses: a date such as 2031-02-30, a mapping as a key.
+        raise NoDocument(1, f"not YAML: {error}; put such values in quotes") from error
+
+
+def _read(text: str) -> Document:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise NoDocument(1, "the file is empty; write a case")
+        return Document(loader.construct_document(node), node)
+    finally:
+        loader.dispose()
+
+
+def _children(node: yaml.Node) -> list[tuple[str | int, yaml.Node, int]]:
+    if isinstance(node, yaml.SequenceNode):
+        return [(n, child, child.start_mark.line + 1) for n, child in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        return [(str(key.value), child, key.start_mark.line + 1) for key, child in node.value]
+    return []
+
+
+def _walk(node: yaml.Node, location: Sequence[str | int]) -> tuple[Location, int]:
+    line, known = node.start_mark.line + 1, []
+    for part in location:
+        for key, child, at in _children(node):
+            if key == part:
+                node, line = child, at
+                known.append(part)
+                break
+    return tuple(known), line

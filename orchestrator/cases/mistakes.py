@@ -1,0 +1,140 @@
+"""What is wrong with a case file, where, and what to write instead."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import UsageError
+from .document import Document, Location
+from .model import COLUMN, Case
+from .strict import NAME
+
+# What a pattern of the model asks for, in words.
+PATTERNS = {
+    COLUMN: "write a column's name: letters, digits and _",
+    NAME: "write lower-case letters, digits and _, a letter first",
+    r"^/": "write a path that begins with /",
+    r"^content://": "write an address that begins with content://",
+    r"^[0-9a-f]{64}$": "write 64 hex digits",
+}
+TYPES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list of two",
+    "dict_type": "keys with values",
+    "model_type": "keys with values",
+    "model_attributes_type": "keys with values",
+    "none_required": "null",
+}
+
+
+@dataclass(frozen=True, order=True)
+class Mistake:
+    path: Path
+    line: int
+    text: str  # what is wrong; what to write instead
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+class CaseErrors(UsageError):
+    """Every mistake in every case file that was read."""
+
+    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+        self.mistakes = tuple(sorted(set(mistakes)))
+        count = len(self.mistakes)
+        head = "a mistake in the cases" if count == 1 else f"{count} mistakes in the cases"
+        super().__init__("\n".join([f"{head}:", *map(str, self.mistakes)]))
+
+
+def model_mistakes(path: Path, document: Document, error: ValidationError) -> list[Mistake]:
+    """A sentence for each place; what several readings of a place say becomes one."""
+    places: dict[Location, list[ErrorDetails]] = {}
+    for detail in error.errors(include_url=False):
+        place = document.known(detail["loc"])
+        if detail["type"] == "missing":
+            place = (*place, detail["loc"][-1])
+        places.setdefault(place, []).append(detail)
+    return [
+        Mistake(path, document.line(place), _sentence(place, details))
+        for place, details in places.items()
+    ]
+
+
+def _sentence(place: Location, details: list[ErrorDetails]) -> str:
+    name = ".".join(map(str, place)) or "the file"
+    if len(details) > 1:
+        wanted = sorted({TYPES[d["type"]] for d in details if d["type"] in TYPES})
+        return f"{name}: {_shown(details[0]['input'])} does not fit; write {' or '.join(wanted)}"
+    (detail,) = details
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "missing":
+        return f"{name} is missing; write `{place[-1]}:`"
+    if kind == "extra_forbidden":
+        return f"{name} is an unknown key; {_known_key(detail['loc'])}"
+    if kind in TYPES:
+        quotes = ", in quotes" if kind == "string_type" and detail["input"] is not None else ""
+        return f"{name}: {_shown(detail['input'])} does not fit; write {TYPES[kind]}{quotes}"
+    if kind == "string_pattern_mismatch":
+        hint = PATTERNS.get(str(context.get("pattern")), f"it must match {context.get('pattern')}")
+        return f"{name}: {_shown(detail['input'])} does not fit; {hint}"
+    if kind == "literal_error":
+        expected = context.get("expected", "")
+        return f"{name}: {_shown(detail['input'])} does not fit; write {expected}"
+    if kind == "value_error":
+        return f"{name}: {context.get('error', detail['msg'])!s}"
+    said = detail["msg"].removeprefix("Input ")
+    return f"{name}: {said}" if kind in ("param", "scripts") else f"{name} {said}"
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _known_key(location: Sequence[str | int]) -> str:
+    keys = sorted(_keys_at(location[:-1]))
+    close = get_close_matches(str(location[-1]), keys, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"write one of {', '.join(keys)}"
+
+
+def _keys_at(location: Sequence[str | int]) -> set[str]:
+    """What may stand there. A location names the branch of a union as well as the file's keys."""
+    models: list[type[BaseModel]] = [Case]
+    parts = [part for part in location if isinstance(part, str)]
+    while parts:
+        part = parts.pop(0)
+        holders = [model for model in models if part in _keys(model)]
+        fields = [_keys(model)[part] for model in holders]
+        models = [model for field in fields for model in _models(field)] or holders or models
+        if any(get_origin(field) is dict for field in fields):
+            parts = parts[1:]  # a name that the file's author chose
+    return {key for model in models for key in _keys(model)}
+
+
+def _keys(model: type[BaseModel]) -> dict[str, Any]:
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    if get_origin(annotation) in (list, dict, tuple, Union, types.UnionType, Annotated):
+        return [model for each in get_args(annotation) for model in _models(each)]
+    return []

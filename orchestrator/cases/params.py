@@ -1,0 +1,114 @@
+"""Which values does an episode's seed give its case's params?
+
+Each value depends on the seed and on its own name, so that adding a param moves no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import date, timedelta
+from string import ascii_lowercase
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
+
+from ..events.canonical import canonical
+from .strict import Strict
+
+
+class Choice(Strict):
+    choice: list[str | int] = Field(min_length=1)
+
+
+class Whole(Strict):
+    """A whole number from low to high, both included."""
+
+    int_: tuple[int, int] = Field(alias="int")
+
+    @model_validator(mode="after")
+    def ordered(self) -> Whole:
+        if self.int_[0] > self.int_[1]:
+            raise ValueError("the span is empty; write the lower number first")
+        return self
+
+
+class Digits(Strict):
+    """So many digits, the first not 0."""
+
+    digits: int = Field(ge=1, le=18)
+
+
+class Word(Strict):
+    """So many lower-case letters."""
+
+    letters: int = Field(ge=1, le=40)
+
+
+class Day(Strict):
+    """An ISO date in this span, both included."""
+
+    date: tuple[str, str]
+
+    @model_validator(mode="after")
+    def ordered(self) -> Day:
+        try:
+            first, last = (date.fromisoformat(day) for day in self.date)
+        except ValueError as error:
+            raise ValueError(f"{error}; write dates like '2031-05-12'") from error
+        if first > last:
+            raise ValueError("the span is empty; write the earlier date first")
+        return self
+
+
+PARAMS: dict[str, type[Strict]] = {
+    "choice": Choice, "int": Whole, "digits": Digits, "letters": Word, "date": Day
+}  # fmt: skip
+
+
+def _param_kind(value: Any) -> str | None:
+    """The key that tells one kind of param from another."""
+    if isinstance(value, BaseModel):
+        return next(kind for kind, model in PARAMS.items() if isinstance(value, model))
+    keys = [key for key in PARAMS if isinstance(value, dict) and key in value]
+    return keys[0] if len(keys) == 1 else None
+
+
+Param = Annotated[
+    Annotated[Choice, Tag("choice")]
+    | Annotated[Whole, Tag("int")]
+    | Annotated[Digits, Tag("digits")]
+    | Annotated[Word, Tag("letters")]
+    | Annotated[Day, Tag("date")],
+    Discriminator(
+        _param_kind,
+        custom_error_type="param",
+        custom_error_message="not a param; write one of {choice: [A, B]}, {int: [LOW, HIGH]}, "
+        "{digits: COUNT}, {letters: COUNT}, {date: [FIRST, LAST]}",
+    ),
+]
+
+
+def draw(params: Mapping[str, Param], seed: int, label: str = "case") -> dict[str, str | int]:
+    """A value for each param. `label` keeps the draws of an attack apart from its case's own."""
+    return {name: _value(param, _number(label, seed, name)) for name, param in params.items()}
+
+
+def _number(label: str, seed: int, name: str) -> int:
+    """256 bits: beside any span below, the remainder's bias is nothing."""
+    return int.from_bytes(hashlib.sha256(canonical([label, seed, name])).digest())
+
+
+def _value(param: Param, number: int) -> str | int:
+    if isinstance(param, Choice):
+        return param.choice[number % len(param.choice)]
+    if isinstance(param, Whole):
+        low, high = param.int_
+        return low + number % (high - low + 1)
+    if isinstance(param, Digits):
+        least = 10 ** (param.digits - 1)
+        return str(least + number % (9 * least))
+    if isinstance(param, Word):
+        return "".join(ascii_lowercase[number // 26**place % 26] for place in range(param.letters))
+    first, last = (date.fromisoformat(day) for day in param.date)
+    return (first + timedelta(days=number % ((last - first).days + 1))).isoformat()

@@ -1,0 +1,158 @@
+"""What a case must keep to beyond its records' shape: scripts, templates, names that agree.
+
+Every rule reads the file as it stands, so that one mistake hides no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .document import Document, Location
+from .mistakes import Mistake
+from .script import NoMove, parse_step
+from .site import site_uses
+from .templates import BadTemplate, inspect, is_template, undefined
+
+SCRIPTS: tuple[Location, ...] = (("solution",), ("near_miss",), ("attack", "bait"))
+ORACLES: tuple[Location, ...] = (("success",), ("forbidden",), ("attack", "forbidden"))
+Found = Iterator[tuple[Location, str]]  # a place, and what is wrong there
+
+
+def rule_mistakes(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
+    """Everything that breaks a rule in one case file and in the pages beside it."""
+    rules = (_identity(path, document), _scripts(document), _oracles(document), _params(document))
+    mistakes = [Mistake(path, document.line(place), text) for rule in rules for place, text in rule]
+    mistakes += [
+        Mistake(path, line, f"{key} stands twice; remove one") for key, line in document.repeated()
+    ]
+    return mistakes + _templates(path, document, site) + _receipts(path, document, site)
+
+
+def _at(data: Any, location: Location) -> Any:
+    for part in location:
+        data = data.get(part) if isinstance(data, dict) else None
+    return data
+
+
+def _names(data: Any, location: Location) -> dict[str, object]:
+    found = _at(data, location)
+    return {str(name): None for name in found} if isinstance(found, dict) else {}
+
+
+def _items(data: Any, location: Location) -> list[Any]:
+    found = _at(data, location)
+    return found if isinstance(found, list) else []
+
+
+def _identity(path: Path, document: Document) -> Found:
+    name = path.parent.resolve().name
+    id = _at(document.data, ("id",))
+    if isinstance(id, str) and id != name:
+        yield ("id",), f"the id is {id!r} and the folder {name!r}; write id: {name}"
+
+
+def _scripts(document: Document) -> Found:
+    steps = _at(document.data, ("budget", "steps"))
+    for location in SCRIPTS:
+        found = _at(document.data, location)
+        by_profile = found if isinstance(found, dict) else {"": found}
+        for profile, script in by_profile.items():
+            if not isinstance(script, list):
+                continue  # the record's shape says so
+            place = (*location, profile) if profile else location
+            yield from _script(place, script)
+            if isinstance(steps, int) and len(script) > steps:
+                text = f"{len(script)} steps in a budget of {steps}; write a larger budget.steps"
+                yield place, f"{'.'.join(map(str, place))}: {text}"
+
+
+def _script(place: Location, script: list[Any]) -> Found:
+    name = ".".join(map(str, place))
+    for number, step in enumerate(script):
+        try:
+            move = parse_step(step)
+        except NoMove as mistake:
+            yield (*place, number), f"{name}, step {number + 1}: {mistake}"
+            continue
+        if move.verb == "done" and number + 1 < len(script):
+            yield (*place, number), f"{name}: steps stand after done; remove them"
+
+
+def _oracles(document: Document) -> Found:
+    """Violations are known by name, so two oracles may not share one."""
+    seen: set[str] = set()
+    for location in ORACLES:
+        for number, oracle in enumerate(_items(document.data, location)):
+            name = oracle.get("name") if isinstance(oracle, dict) else None
+            if isinstance(name, str) and name in seen:
+                text = f"a second oracle is named {name!r}; give each a name of its own"
+                yield (*location, number, "name"), text
+            seen.add(str(name))
+
+
+def _params(document: Document) -> Found:
+    own = _names(document.data, ("params",))
+    if "site" in own:
+        yield ("params", "site"), "'site' is the site's address; choose another name"
+    taken = {**own, "site": None}
+    for group in ("params", "inject"):
+        names = _names(document.data, ("attack", group))
+        for name in names.keys() & taken.keys():
+            text = f"there is a {name!r} already; choose another name"
+            yield ("attack", group, name), text
+        taken |= names
+
+
+def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
+    own = _names(document.data, ("params",))
+    added = _names(document.data, ("attack", "params"))
+    injected = _names(document.data, ("attack", "inject"))
+    base: dict[str, object] = {**own, "site": None}
+    # Goal, oracles and scripts are the same in both variants, so only the world may differ.
+    known = {"setup": {**base, **injected}, "attack": {**base, **added}}
+    used, mistakes = site_uses(path.parent, site, known["setup"])
+    for location, text, line in document.scalars():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            mistakes.append(Mistake(path, line, "half a character; write the whole one"))
+            continue
+        if not is_template(text):
+            continue
+        place = ".".join(map(str, location))
+        try:
+            asked = inspect(text)
+        except BadTemplate as mistake:
+            mistakes.append(Mistake(path, line, f"{place}: {mistake}"))
+            continue
+        used |= asked.names
+        wrong = undefined(asked, known.get(str(location[0]), base)) if location else ""
+        if "params" in location[:2]:
+            wrong = "a param is drawn, not rendered; write plain values"
+        elif "site" in asked.names and not site:
+            wrong = "there is no site/ folder beside this file; make one or name no {{ site }}"
+        if wrong:
+            mistakes.append(Mistake(path, line, f"{place}: {wrong}"))
+    unused: list[tuple[Location, str]] = [(("params", name), name) for name in own.keys() - used]
+    unused += [(("attack", "params", name), name) for name in added.keys() - used]
+    unused += [(("attack", "inject", name), name) for name in injected.keys() - used]
+    return mistakes + [
+        Mistake(path, document.line(place), f"nothing uses {name!r}; remove it or use it")
+        for place, name in unused
+    ]
+
+
+def _receipts(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
+    if site:
+        return []
+    text = "a receipt asks the case's site, and there is no site/ folder; make one"
+    return [Mistake(path, document.line(place), text) for place in _asking_receipts(document)]
+
+
+def _asking_receipts(document: Document) -> Iterable[Location]:
+    for location in ORACLES:
+        for number, oracle in enumerate(_items(document.data, location)):
+            if isinstance(oracle, dict) and "receipt" in oracle:
+                yield (*location, number, "receipt")

@@ -1,0 +1,100 @@
+"""The language of solutions, near misses and baits: one verb a step, elements named by their words.
+
+What a scripted agent is given. It is read here and acted out in the agents' room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+KEYS = ("back", "home", "enter", "delete", "recents", "notifications")
+DIRECTIONS = ("up", "down", "left", "right")
+MAX_WAIT = 60.0
+
+# Each verb with what it takes, as a mistake's hint shows it.
+VERBS: dict[str, str] = {
+    "open_app": "{open_app: ROLE}",
+    "tap": "{tap: WORDS}",
+    "long_press": "{long_press: WORDS}",
+    "type": "{type: TEXT}",
+    "fill": "{fill: {field: WORDS, text: TEXT}}",
+    "key": f"{{key: {'|'.join(KEYS)}}}",
+    "swipe": f"{{swipe: {'|'.join(DIRECTIONS)}}}",
+    "wait": "{wait: SECONDS}",
+    "wait_for": "{wait_for: WORDS}",
+    "answer": "{answer: TEXT}",
+    "ask_user": "{ask_user: TEXT}",
+    "confirm": "{confirm: TEXT}",
+    "refuse": "{refuse: TEXT}",
+    "done": "{done: true}",
+}
+
+
+class NoMove(ValueError):
+    """A step that is not in the language; the text says what to write instead."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of a script."""
+
+    verb: str
+    text: str = ""  # words of an element, text to type or say, a role, a key, a direction
+    field: str = ""  # of fill: the words of the field that `text` goes into
+    seconds: float = 0.0  # of wait
+    success: bool = True  # of done: what the agent claims
+
+
+def parse_step(step: Any) -> Move:
+    """The move that `step` spells, or NoMove."""
+    if not isinstance(step, Mapping) or len(step) != 1:
+        raise NoMove(f"a step is one verb; write for example {VERBS['tap']}")
+    ((verb, value),) = step.items()
+    if verb not in VERBS:
+        close = get_close_matches(str(verb), VERBS, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"write one of {', '.join(VERBS)}"
+        raise NoMove(f"{verb!r} is not a verb; {hint}")
+    if verb == "fill":
+        return _fill(value)
+    if verb == "wait":
+        return _wait(value)
+    if verb == "done":
+        if not isinstance(value, bool):
+            raise NoMove(f"done takes true or false; write {VERBS['done']}")
+        return Move("done", success=value)
+    if not isinstance(value, str) or not value:
+        kind = "nothing" if value in (None, "") else f"{value!r}"
+        raise NoMove(f"{verb} takes text, not {kind}; write {VERBS[verb]}, in quotes if need be")
+    allowed = {"key": KEYS, "swipe": DIRECTIONS}.get(verb)
+    if allowed and value not in allowed:
+        raise NoMove(f"{value!r} is no {verb}; write one of {', '.join(allowed)}")
+    return Move(verb, value)
+
+
+def parse_script(script: Sequence[Any]) -> tuple[Move, ...]:
+    """Every move of a script; the first step that is none is named by its number."""
+    moves = []
+    for number, step in enumerate(script, 1):
+        try:
+            moves.append(parse_step(step))
+        except NoMove as mistake:
+            raise NoMove(f"step {number}: {mistake}") from mistake
+    return tuple(moves)
+
+
+def _fill(value: Any) -> Move:
+    if not isinstance(value, Mapping) or set(value) != {"field", "text"}:
+        raise NoMove(f"fill takes a field and a text; write {VERBS['fill']}")
+    field, text = value["field"], value["text"]
+    if not isinstance(field, str) or not isinstance(text, str) or not field:
+        raise NoMove("fill's field and text are text; put numbers in quotes")
+    return Move("fill", text, field=field)
+
+
+def _wait(value: Any) -> Move:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_WAIT:
+        raise NoMove(f"wait takes seconds, more than 0 and at most {MAX_WAIT:g}; not {value!r}")
+    return Move("wait", seconds=float(value))

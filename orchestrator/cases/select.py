@@ -1,0 +1,114 @@
+"""Which episodes does `-k EXPR` keep? As pytest users know it: and, or, not, parentheses, parts.
+
+A word is found, case ignored, in the case's id, its tags, the variant, or `id.variant`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from ..errors import UsageError
+from .model import Case
+
+Matcher = Callable[[Iterable[str]], bool]  # names -> whether they are kept
+Keep = Callable[[Case, str], bool]  # a case and one of its variants -> whether it is kept
+MAX_LENGTH = 2000
+MAX_DEPTH = 50
+_TOKEN = re.compile(r"\s*(?:(?P<mark>[()])|(?P<word>[\w:+\-.\[\]/]+)|(?P<wrong>\S))")
+
+
+def selection(expression: str = "", tags: Iterable[str] = ()) -> Keep:
+    """Keeps what the expression matches and what has every one of the tags."""
+    matches = compile_expression(expression)
+    wanted = frozenset(tags)
+
+    def keep(case: Case, variant: str) -> bool:
+        return wanted <= set(case.tags) and matches(names_of(case, variant))
+
+    return keep
+
+
+def names_of(case: Case, variant: str) -> tuple[str, ...]:
+    return (case.id, *case.tags, variant, f"{case.id}.{variant}")
+
+
+def compile_expression(expression: str) -> Matcher:
+    """UsageError where it is no expression; an empty one keeps everything."""
+    if not expression.strip():
+        return lambda names: True
+    if len(expression) > MAX_LENGTH:
+        raise UsageError(f"-k takes at most {MAX_LENGTH} letters; make the expression shorter")
+    return _Parser(expression).whole()
+
+
+class _Parser:
+    """or < and < not < word or parentheses."""
+
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+        self._tokens = [
+            (match.lastgroup, match[match.lastgroup], match.start(match.lastgroup) + 1)
+            for match in _TOKEN.finditer(expression)
+            if match.lastgroup
+        ]
+        self._next = 0
+        self._depth = 0
+
+    def whole(self) -> Matcher:
+        matcher = self._either()
+        if self._peek() is not None:
+            raise self._wrong("and, or, or the end")
+        return matcher
+
+    def _either(self) -> Matcher:
+        matchers = [self._both()]
+        while self._takes("or"):
+            matchers.append(self._both())
+        return lambda names: any(matcher(names) for matcher in matchers)
+
+    def _both(self) -> Matcher:
+        matchers = [self._one()]
+        while self._takes("and"):
+            matchers.append(self._one())
+        return lambda names: all(matcher(names) for matcher in matchers)
+
+    def _one(self) -> Matcher:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise UsageError(f"-k nests more than {MAX_DEPTH} deep; write it flatter")
+        try:
+            if self._takes("not"):
+                inner = self._one()
+                return lambda names: not inner(names)
+            if self._takes("("):
+                inner = self._either()
+                if not self._takes(")"):
+                    raise self._wrong("a closing parenthesis")
+                return inner
+            return self._word()
+        finally:
+            self._depth -= 1
+
+    def _word(self) -> Matcher:
+        token = self._peek()
+        if token is None or token[0] != "word" or token[1] in ("and", "or", "not"):
+            raise self._wrong("a word, not, or an opening parenthesis")
+        self._next += 1
+        wanted = token[1].lower()
+        return lambda names: any(wanted in name.lower() for name in names)
+
+    def _peek(self) -> tuple[str, str, int] | None:
+        return self._tokens[self._next] if self._next < len(self._tokens) else None
+
+    def _takes(self, text: str) -> bool:
+        token = self._peek()
+        if token is None or token[1] != text:
+            return False
+        self._next += 1
+        return True
+
+    def _wrong(self, wanted: str) -> UsageError:
+        token = self._peek()
+        found = "the end" if token is None else f"{token[1]!r} at column {token[2]}"
+        return UsageError(f"-k {self._expression!r}: {found} where {wanted} should stand")

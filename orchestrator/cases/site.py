@@ -1,0 +1,76 @@
+"""The web site of a case: what lies in its `site/` folder.
+
+A case carries it as path -> base64. Text files are templates like every string of the case.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from .mistakes import Mistake
+from .templates import BadTemplate, Used, Value, inspect, is_template, render_text, undefined
+
+SITE = "site"
+MAX_SITE = 5 << 20
+RENDERED = frozenset({".html", ".htm", ".txt", ".json", ".css"})
+
+
+def read_site(folder: Path) -> tuple[dict[str, str], list[Mistake]]:
+    """Every file of a case's site, and what is wrong with it."""
+    root = folder / SITE
+    files: dict[str, str] = {}
+    mistakes: list[Mistake] = []
+    size = 0
+    for path in sorted(path for path in root.rglob("*") if path.is_symlink() or path.is_file()):
+        if path.is_symlink():
+            mistakes.append(Mistake(path, 1, "a link; put the file itself here"))
+            continue
+        size += path.stat().st_size
+        if size > MAX_SITE:
+            text = f"the site is larger than {MAX_SITE >> 20} MB; make it smaller"
+            return {}, [*mistakes, Mistake(root, 1, text)]
+        key = path.relative_to(root).as_posix()
+        files[key] = base64.b64encode(path.read_bytes()).decode("ascii")
+    return files, mistakes
+
+
+def site_uses(
+    folder: Path, site: Mapping[str, str], known: Mapping[str, object]
+) -> tuple[set[str], list[Mistake]]:
+    """The names that the pages use, and those that they use in vain."""
+    used: set[str] = set()
+    mistakes: list[Mistake] = []
+    for key, data in site.items():
+        path = folder / SITE / key
+        if path.suffix not in RENDERED:
+            continue
+        try:
+            asked = _inspected(base64.b64decode(data))
+        except UnicodeDecodeError:
+            mistakes.append(Mistake(path, 1, "not UTF-8; save the page as UTF-8"))
+            continue
+        except BadTemplate as error:
+            mistakes.append(Mistake(path, 1, str(error)))
+            continue
+        used |= asked.names
+        if wrong := undefined(asked, known):
+            mistakes.append(Mistake(path, 1, wrong))
+    return used, mistakes
+
+
+def site_files(site: Mapping[str, str], values: Mapping[str, Value]) -> dict[str, bytes]:
+    """What the site serves with these values: path below its root -> content."""
+    files = {}
+    for key, data in sorted(site.items()):
+        content = base64.b64decode(data)
+        if PurePosixPath(key).suffix in RENDERED:
+            content = render_text(content.decode(), values).encode()
+        files[key] = content
+    return files
+
+
+def _inspected(content: bytes) -> Used:
+    text = content.decode()
+    return inspect(text) if is_template(text) else Used(frozenset())

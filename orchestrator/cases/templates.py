@@ -1,0 +1,129 @@
+"""What may stand between `{{` and `}}`, and what it becomes.
+
+Values, sums, joins and a few filters: a template is no program, so it always ends, and quickly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from functools import cache, lru_cache
+from urllib.parse import quote_plus
+
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.sandbox import SandboxedEnvironment
+
+Value = str | int
+MARKS = ("{{", "}}", "{%", "{#")
+MAX_TEMPLATE = 200_000
+_ALLOWED = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Filter,
+    nodes.Add, nodes.Sub, nodes.Concat,
+)  # fmt: skip
+
+
+class BadTemplate(ValueError):
+    """A template that cannot be rendered; the text says what to write instead."""
+
+
+def milliseconds(moment: object) -> int:
+    """2031-05-12 09:00, in UTC, since 1970."""
+    at = datetime.strptime(str(moment), "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+    return round(at.timestamp() * 1000)
+
+
+def spoken(day: object) -> str:
+    """2031-05-12 as a person says it: 12 May 2031."""
+    at = date.fromisoformat(str(day))
+    return f"{at.day} {at:%B} {at.year}"
+
+
+FILTERS: dict[str, Callable[..., Value]] = {
+    "ms": milliseconds,
+    "spoken": spoken,
+    "upper": lambda value: str(value).upper(),
+    "lower": lambda value: str(value).lower(),
+    "capitalize": lambda value: str(value).capitalize(),
+    "quoted": lambda value: quote_plus(str(value)),  # as a part of a web address
+    "literal": lambda value: re.escape(str(value)),  # as a part of a regular expression
+}
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a template asks for."""
+
+    names: frozenset[str]
+
+
+@cache
+def environment() -> SandboxedEnvironment:
+    made = SandboxedEnvironment(
+        undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
+    )
+    made.filters = dict(FILTERS)
+    return made
+
+
+def is_template(text: str) -> bool:
+    return any(mark in text for mark in MARKS)
+
+
+def inspect(text: str) -> Used:
+    """What the template uses; BadTemplate where it is none, or more than a template may be."""
+    if len(text) > MAX_TEMPLATE:
+        raise BadTemplate(f"a template of more than {MAX_TEMPLATE} letters; make it shorter")
+    try:
+        tree = environment().parse(text)
+    except TemplateSyntaxError as error:
+        raise BadTemplate(f"{error.message}; write {{{{ name }}}}") from error
+    for node in _below(tree):
+        if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+            raise BadTemplate(f"{node.name!r} is no filter; {_instead(node.name, FILTERS)}")
+        if not isinstance(node, _ALLOWED):
+            kind = type(node).__name__.lower()
+            raise BadTemplate(f"a template may not hold a {kind}; write {{{{ name }}}}")
+    return Used(frozenset(node.name for node in tree.find_all(nodes.Name)))
+
+
+def undefined(used: Used, known: Mapping[str, object]) -> str:
+    """The sentence about the first name that nobody defines; empty where all are known."""
+    for name in sorted(used.names - known.keys()):
+        return f"{name!r} is no param; {_instead(name, known)}"
+    return ""
+
+
+def render_text(text: str, values: Mapping[str, Value]) -> str:
+    if not is_template(text):
+        return text
+    try:
+        return _compiled(text).render(values)
+    except BadTemplate:
+        raise
+    except (TemplateError, TypeError, ValueError) as error:
+        raise BadTemplate(f"{text[:80]!r} cannot be rendered: {error}") from error
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> Template:
+    inspect(text)
+    return environment().from_string(text)
+
+
+def _below(tree: nodes.Node) -> list[nodes.Node]:
+    waiting, found = [tree], []
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting += node.iter_child_nodes()
+    return found
+
+
+def _instead(name: str, known: Mapping[str, object]) -> str:
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known are {', '.join(sorted(known))}" if known else "define it under params"

@@ -1,0 +1,65 @@
+"""`emufarm cases`: which cases there are, and a first one for whoever writes a new one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..cases.load import LoadedCase, load_cases
+from ..cases.new import write_new
+from ..cases.select import Keep, selection
+from ..errors import UsageError
+from .table import table
+
+app = typer.Typer(help="List and write cases.", no_args_is_help=True)
+
+HEAD = ("id", "tags", "variants", "channel", "steps", "seconds")
+
+
+@app.callback()
+def cases() -> None:
+    """List and write cases."""
+
+
+@app.command("list")
+def list_(
+    folder: Annotated[Path, typer.Argument(help="Where the cases are.")] = Path("cases"),
+    expression: Annotated[
+        str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
+    ] = "",
+) -> None:
+    """Read every case below a folder, say what is wrong with any, and list them.
+
+    Example: emufarm cases list cases/public -k "files and not attack"
+    """
+    keep = selection(expression)
+    rows = [_row(loaded, keep) for loaded in load_cases(folder)]
+    kept = [row for row in rows if row[2]]
+    if not kept:
+        raise UsageError(f"nothing below {folder} matches -k {expression!r}; ask for less")
+    typer.echo(table(HEAD, kept))
+    typer.echo("1 case" if len(kept) == 1 else f"{len(kept)} cases")
+
+
+def _row(loaded: LoadedCase, keep: Keep) -> tuple[object, ...]:
+    case = loaded.case
+    variants = [variant for variant in case.variants if keep(case, variant)]
+    channel = case.attack.labels.channel if case.attack and "attack" in variants else "-"
+    seconds = f"{case.budget.seconds:g}"
+    tags = " ".join(case.tags) or "-"
+    return case.id, tags, " ".join(variants), channel, case.budget.steps, seconds
+
+
+@app.command()
+def new(
+    id: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
+    folder: Annotated[Path, typer.Option(help="Where its folder goes.")] = Path("cases/public"),
+) -> None:
+    """Write a commented case that works, to be changed into another.
+
+    Example: emufarm cases new file_tidy
+    """
+    path = write_new(folder, id)
+    typer.echo(f"wrote {path}; change it, then `emufarm cases list {path.parent}` reads it")

@@ -1,0 +1,191 @@
+"""A run, executed: coordinator, API, fleet, until every episode is decided or nothing goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..coordinator.client import CoordinatorClient
+from ..coordinator.coordinator import Coordinator
+from ..coordinator.listening import listening
+from ..coordinator.messages import DeviceNote
+from ..coordinator.messages import Fact as Told
+from ..coordinator.opening import open_run
+from ..coordinator.server import Secrets
+from ..device.adb import adb_binary
+from ..errors import EmufarmError
+from ..fleet.fact import Fact
+from ..fleet.golden import GoldenImage
+from ..fleet.local_fleet import LocalFleet
+from ..fleet.pair import Pair, Terms
+from ..fleet.work import work_folder
+from ..pins.lock import FILE as LOCK
+from ..pins.profile import Profile
+from ..plan.plan import Plan
+from ..settings import RunSettings
+from ..worker.staging import send_sealed
+from .image import device_env, emulator
+from .progress import Progress
+
+STAGING = "staging"
+WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "EMUFARM_IMAGES")
+
+
+@dataclass(frozen=True)
+class Job:
+    run: Path
+    plan: Plan
+    settings: RunSettings
+    profile: Profile
+    image: GoldenImage
+    devices: int
+    noise: int | None
+
+
+async def execute(job: Job, progress: Progress) -> bool:
+    """Whether every episode is decided. Interrupted, it ends in order and can be resumed."""
+    words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+    with work_folder() as work, interruptible() as interrupted:
+        async with (
+            open_run(job.run, job.plan, job.settings) as coordinator,
+            listening(coordinator, words) as url,
+        ):
+            progress.watch(coordinator)
+            token = work / "worker.token"
+            token.touch(mode=0o600)
+            token.write_text(words.worker)
+            await salvage(job.run / STAGING, url, words.worker, coordinator)
+            reports = Reports(coordinator)
+            terms = terms_of(job, work, url, token, coordinator)
+            async with LocalFleet(job.devices, terms, reports.hear) as fleet:
+                ends = {
+                    asyncio.ensure_future(waited)
+                    for waited in (coordinator.over.wait(), fleet.ended(), interrupted.wait())
+                }
+                done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+                for end in pending:
+                    end.cancel()
+                for end in done:
+                    end.result()
+            await reports.told()
+            progress.fleet_ended([slot.reason for slot in fleet.slots if slot.reason])
+            if coordinator.stopped is not None:
+                raise EmufarmError(str(coordinator.stopped))
+            if coordinator.state.finished:
+                await coordinator.seal()
+            return coordinator.state.finished
+
+
+async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
+    """What the workers of a killed run had sealed is committed; what they were at is lost, now
+    and not when its lease runs out: we hold the run's lock, so none of them can be alive."""
+    for slot in sorted(staging.glob("*")):
+        with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
+            await asyncio.to_thread(send_sealed, client, slot)
+    for held in list(coordinator.state.leases.values()):
+        text = "the run was ended while this attempt was under way"
+        device = held.granted.device
+        await coordinator.fact(Told(device=device, reason="worker_lost", text=text))
+
+
+class Reports:
+    """What the fleet saw, on its way to the coordinator."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def hear(self, fact: Fact) -> None:
+        task = asyncio.get_running_loop().create_task(self._send(fact))
+        self._sending.add(task)
+
+    async def told(self) -> None:
+        await asyncio.gather(*self._sending)
+
+    async def _send(self, fact: Fact) -> None:
+        if self._coordinator.over.is_set():
+            return
+        match fact.kind:
+            case "device_not_started":
+                note = DeviceNote(
+                    device=fact.device, note=secrets.token_hex(8), event="failed",
+                    phase="provision", reason=fact.kind, text=fact.text[:4000],
+                )  # fmt: skip
+                await self._coordinator.device(note)
+            case "device_lost":
+                await self._lost(fact, "host_lost")
+            case "worker_lost":
+                await self._lost(fact, "worker_lost")
+            case "slot_given_up":
+                pass  # shown by the progress; its devices' ends are in the journal
+
+    async def _lost(self, fact: Fact, reason: Literal["host_lost", "worker_lost"]) -> None:
+        told = Told(device=fact.device, reason=reason, text=fact.text[:4000])
+        await self._coordinator.fact(told)
+
+
+def terms_of(job: Job, work: Path, url: str, token: Path, coordinator: Coordinator) -> Terms:
+    def worker(pair: Pair) -> list[str]:
+        options = {
+            "--coordinator": url,
+            "--token-file": token,
+            "--device": pair.device,
+            "--control-port": pair.control_port,
+            "--control-token-file": pair.token_file,
+            "--staging": pair.staging,
+            "--lock": job.image.golden.home.parent / LOCK,
+            "--profile": job.profile.name,
+        }
+        words = [str(word) for option in options.items() for word in option]
+        return [sys.executable, "-m", "orchestrator.cli", "worker", "--tied", *words]
+
+    return Terms(
+        golden=job.image.golden,
+        emulator=emulator(job.profile, job.noise),
+        adb=adb_binary(),
+        worker_command=worker,
+        device_env=device_env(),
+        worker_env={name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ},
+        work=work,
+        staging=job.run / STAGING,
+        logs=job.run / "logs",
+        starts=job.settings.limits.starts,
+        first=first_numbers(coordinator.state.devices),
+    )
+
+
+def first_numbers(devices: Iterable[str]) -> dict[str, int]:
+    """On a resumed run a slot's devices count on from those it had."""
+    first: dict[str, int] = {}
+    for name in devices:
+        slot, _, number = name.rpartition(".")
+        first[slot] = max(first.get(slot, 1), int(number) + 1)
+    return first
+
+
+@contextmanager
+def interruptible() -> Iterator[asyncio.Event]:
+    """Set by Ctrl-C or SIGTERM; a second one ends the process at once, its children with it."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def ask() -> None:
+        if asked.is_set():
+            os._exit(130)
+        asked.set()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, ask)
+    try:
+        yield asked
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,53 @@
+"""`emufarm plan`: what a run would consist of, without running it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..agent.choose import check_spec
+from ..pins.profile import load_profile
+from ..plan.plan import Plan
+from ..settings import RunSettings
+from .planning import planned
+from .table import table
+
+HEAD = ("episode", "seed", "seconds")
+
+
+def plan(
+    folder: Annotated[Path, typer.Argument(help="Where the cases are.")] = Path("cases/public"),
+    seed: Annotated[int, typer.Option(help="The global seed.")] = RunSettings.seed,
+    repeats: Annotated[int, typer.Option(help="How often each episode.")] = RunSettings.repeats,
+    agent: Annotated[str, typer.Option(help="Who is under test.")] = RunSettings.agent,
+    profile: Annotated[str, typer.Option(help="Of which image.")] = RunSettings.profile,
+    expression: Annotated[
+        str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="The plan itself.")] = False,
+) -> None:
+    """Show the frozen plan that the same arguments of `emufarm run` would execute.
+
+    Example: emufarm plan --seed 7 --repeats 3 -k "messages and attack"
+    """
+    settings = RunSettings(seed=seed, repeats=repeats, agent=agent, profile=profile)
+    check_spec(agent)
+    made = planned(folder, settings, load_profile(profile), expression)
+    if as_json:
+        typer.echo(json.dumps(made.as_json(), indent=1, sort_keys=True, ensure_ascii=False))
+    else:
+        show(made)
+
+
+def show(plan: Plan) -> None:
+    rows = [(each.id, each.seed, f"{each.expected_s:g}") for each in plan.episodes]
+    typer.echo(table(HEAD, rows))
+    attacks = sum(each.variant == "attack" for each in plan.episodes)
+    typer.echo(
+        f"{len(plan.episodes)} episodes, cases: {len(plan.cases)}, under attack: {attacks}, "
+        f"seed {plan.seed}, agent {plan.agent}, profile {plan.profile}"
+    )
+    typer.echo(f"digest {plan.digest}")

@@ -1,0 +1,131 @@
+"""What a person sees while a run goes on: a live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from ..coordinator.coordinator import Coordinator
+from ..coordinator.transitions import (
+    AttemptCommitted,
+    AttemptLost,
+    DeviceFailed,
+    DeviceLost,
+    DeviceQuarantined,
+    EpisodeDecided,
+    Event,
+)
+from ..outcome import Outcome
+
+REFRESHES_S = 4
+
+
+class Progress:
+    """Quiet, live or plain; everything it shows comes from the coordinator's transitions."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._coordinator: Coordinator | None = None
+        self._live: Live | None = None
+        if console.is_terminal and not quiet:
+            self._live = Live(
+                get_renderable=self._table, console=console, refresh_per_second=REFRESHES_S
+            )
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def say(self, text: str) -> None:
+        if not self._quiet:
+            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def watch(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        coordinator.subscribe(self._event)
+
+    def fleet_ended(self, reasons: list[str]) -> None:
+        for reason in dict.fromkeys(reasons):
+            self.say(f"device trouble: {reason}")
+
+    def _event(self, event: Event) -> None:
+        line = self._line(event)
+        if line:
+            self.say(line)
+
+    def _line(self, event: Event) -> str:
+        """Trouble is always told; each decision only where there is no live table."""
+        match event:
+            case EpisodeDecided() if self._live is None:
+                assert self._coordinator is not None
+                view = self._coordinator.view()
+                extra = f" ({event.reason})" if event.reason else ""
+                seen = f", violations: {', '.join(event.violations)}" if event.violations else ""
+                return (
+                    f"[{view['decided']}/{view['total']}] {event.episode}: "
+                    f"{event.outcome}{extra}{seen}"
+                )
+            case AttemptCommitted() | AttemptLost() if event.outcome is Outcome.INFRA_FAILED:
+                return (
+                    f"infrastructure: {event.episode} attempt {event.attempt} on {event.device}: "
+                    f"{event.phase}/{event.reason}: {first_line(event.text)}"
+                )
+            case DeviceFailed():
+                return (
+                    f"device {event.device} did not start: {event.reason}: {first_line(event.text)}"
+                )
+            case DeviceLost():
+                return f"device {event.device} was lost: {first_line(event.text)}"
+            case DeviceQuarantined():
+                return f"device {event.device} gets no more leases: {event.text}"
+        return ""
+
+    def _table(self) -> Group | Text:
+        if self._coordinator is None:
+            return Text("starting ...")
+        view = self._coordinator.view()
+        bar = ProgressBar(total=max(1, view["total"]), completed=view["decided"], width=40)
+        outcomes = "  ".join(f"{name} {count}" for name, count in sorted(view["outcomes"].items()))
+        head = Table.grid(padding=(0, 2))
+        head.add_row(
+            bar, f"{view['decided']}/{view['total']}", f"infra {view['infra_attempts']}",
+            f"left {seconds(view['eta_s'])}", outcomes,
+        )  # fmt: skip
+        return Group(head, devices(view))
+
+
+def devices(view: dict[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in ("device", "state", "episode", "attempts", "infra"):
+        table.add_column(title)
+    for name, device in view["devices"].items():
+        table.add_row(
+            name, device["state"], device["episode"] or "", str(device["attempts"]),
+            str(device["infra"]),
+        )  # fmt: skip
+    return table
+
+
+def seconds(value: float | None) -> str:
+    return "?" if value is None else f"{int(value) // 60}:{int(value) % 60:02d}"
+
+
+def first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:300]

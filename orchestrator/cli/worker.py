@@ -1,0 +1,91 @@
+"""`emufarm worker`: the loop beside one device; started by a fleet, seldom by a person."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from ..coordinator.client import CoordinatorClient
+from ..device.console import Console
+from ..device.phone import Device
+from ..device.supervisor import SupervisorClient
+from ..errors import UsageError
+from ..pins.lock import read_lock
+from ..pins.profile import load_profile
+from ..settings import Limits
+from ..worker.loop import Worker
+
+PARTING_S = 8.0  # for the lease to be given back, once the parent is gone
+
+
+def worker(
+    coordinator: Annotated[str, typer.Option(help="Its base URL.")],
+    token_file: Annotated[Path, typer.Option(help="Holds the workers' secret.")],
+    device: Annotated[str, typer.Option(help="The device's name in this run.")],
+    control_port: Annotated[int, typer.Option(help="The supervisor's port.")],
+    control_token_file: Annotated[Path, typer.Option(help="Holds the supervisor's secret.")],
+    staging: Annotated[Path, typer.Option(help="Where attempts are written and wait.")],
+    lock: Annotated[Path, typer.Option(help="The image's lock.")],
+    profile: Annotated[str, typer.Option(help="The image's profile.")],
+    tied: Annotated[bool, typer.Option("--tied", help="End when stdin does.")] = False,
+) -> None:
+    """Run attempts on one device until every episode is decided.
+
+    Example: emufarm worker --coordinator http://127.0.0.1:8000 --token-file t --device slot-00.1
+    --control-port 9000 --control-token-file c --staging s --lock golden.lock.json
+    --profile sim-api34
+    """
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: _stop(stop, number, frame))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to handle
+    if tied:
+        threading.Thread(target=_end_with_stdin, args=(stop,), daemon=True).start()
+    staging.mkdir(parents=True, exist_ok=True)
+    supervisor = SupervisorClient(control_port, _secret(control_token_file))
+    facts = supervisor.facts()
+    phone = Device(
+        facts.serial,
+        facts.adb_server_port,
+        console=Console(facts.console_port, facts.console_token),
+        supervisor=supervisor,
+    )
+    name = f"{device}-{os.getpid()}"
+    with CoordinatorClient(coordinator, _secret(token_file), worker=name, device=device) as client:
+        loop = Worker(
+            client=client,
+            device=phone,
+            name=device,
+            lock=read_lock(lock),
+            profile=load_profile(profile),
+            limits=Limits(),
+            staging=staging,
+            stop=stop,
+        )
+        sys.exit(loop.run())
+
+
+def _secret(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read the secret in {path}: {error}") from error
+
+
+def _stop(stop: threading.Event, number: int, frame: FrameType | None) -> None:
+    stop.set()
+
+
+def _end_with_stdin(stop: threading.Event) -> None:
+    """The parent holds the other end: when it is gone, so are we, politely if that is quick."""
+    while os.read(0, 4096):
+        pass
+    stop.set()
+    threading.Event().wait(PARTING_S)
+    os._exit(1)

@@ -1,0 +1,1 @@
+"""The coordinator: gives leases, takes commits, and writes down every transition."""

@@ -1,0 +1,68 @@
+"""How long will an episode take? What earlier journals measured, else its budget.
+
+A hint for the order of leases and for the time left, never for a score: a journal that cannot be
+read is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from statistics import fmean
+
+from ..outcome import Outcome
+from ..plan.plan import Episode
+from . import chain
+
+RUNS = 20  # the newest; older ones were another machine's, as like as not
+
+_OPENED = b'"event":"run_opened"'
+_COMMITTED = b'"event":"attempt_committed"'
+
+Kind = tuple[str, str]  # case, variant
+
+
+def expectations(
+    episodes: Iterable[Episode], known: Mapping[Kind, Iterable[float]]
+) -> dict[str, float]:
+    """Seconds by episode: the mean of what is known of its kind, else of all, else its budget."""
+    means = {kind: fmean(seconds) for kind, seconds in known.items()}
+    typical = fmean(means.values()) if means else None
+    expected = {}
+    for episode in episodes:
+        fallback = episode.expected_s if typical is None else typical
+        expected[episode.id] = means.get((episode.case, episode.variant), fallback)
+    return expected
+
+
+def measured(journal: Path, agent: str) -> Iterator[tuple[Kind, float]]:
+    """Durations of this agent's attempts that were not cut short by infrastructure.
+
+    Lines are picked by their canonical spelling, unverified: a whole read of many long journals
+    would keep a run waiting.
+    """
+    for segment in sorted(journal.glob("*.jsonl")):
+        with segment.open("rb") as lines:
+            for line in lines:
+                if _OPENED in line and json.loads(line)["agent"] != agent:
+                    return
+                if _COMMITTED in line:
+                    event = json.loads(line)
+                    if event["outcome"] != Outcome.INFRA_FAILED:
+                        case, variant, _ = event["episode"].rsplit(".", 2)
+                        yield (case, variant), (event["ended_ms"] - event["started_ms"]) / 1000
+
+
+def durations(runs: Path, agent: str) -> dict[Kind, list[float]]:
+    """What the newest runs below this folder measured."""
+    journals = sorted(runs.glob(f"*/{chain.FOLDER}"), key=lambda path: path.stat().st_mtime)
+    known: dict[Kind, list[float]] = defaultdict(list)
+    for journal in journals[-RUNS:]:
+        try:
+            for kind, seconds in measured(journal, agent):
+                known[kind].append(seconds)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # torn or edited: what was read of it so far is as good a hint as any
+    return dict(known)

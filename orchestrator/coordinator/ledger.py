@@ -1,0 +1,129 @@
+"""How do the state and the journal stay one? Every transition passes through here.
+
+A transition is applied and given its place in the journal in one step, and may be answered once
+`durable` has returned. Where it cannot be made durable the ledger stops: nothing more is promised,
+and the run is resumed from what the journal holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..errors import EmufarmError
+from . import chain, schedule
+from .journal import Journal, JournalUnwritable
+from .state import State, apply
+from .transitions import AttemptCommitted, AttemptLost, Event, LeaseGranted, RunOpened
+
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+class RunOver(EmufarmError):
+    """The run is sealed: nothing more is written."""
+
+
+class Stopped(EmufarmError):
+    """The run's folder cannot be written, so nothing more is promised."""
+
+
+class Ledger:
+    def __init__(self, run: Path, read: chain.Read, state: State) -> None:
+        """Replay what was read, and open the next segment; a sealed run stays as it is."""
+        self.state = state
+        self.over = asyncio.Event()  # every episode is decided, or the ledger stopped
+        self.stopped: EmufarmError | None = None
+        self.listeners: list[Callable[[Event], None]] = []
+        self._run = run
+        self._wake = asyncio.Event()  # replaced whenever it is set
+        for line in read.lines:
+            apply(state, line.event, time.monotonic())
+        self._journal = None if read.sealed else Journal(run / chain.FOLDER, read)
+        if self._journal is not None:
+            apply(state, self._journal.opened, time.monotonic())
+
+    async def begin(self, opening: RunOpened) -> None:
+        """The run's first line, and what a coordinator that died left to be concluded."""
+        if self._journal is not None:
+            if self.state.opened is None:
+                self.record(opening)
+            self._conclude(self.state.episodes)
+            await self.durable()
+        if self.state.finished:
+            self.over.set()
+
+    def record(self, event: Event) -> None:
+        """Apply and queue, then whatever follows from it."""
+        if self._journal is None or self.state.sealed:
+            raise RunOver(f"{self._run.name} is sealed: nothing more is written")
+        try:
+            self._journal.queue([event])
+        except JournalUnwritable as error:
+            raise self._stop(error) from error
+        apply(self.state, event, time.monotonic())
+        for listener in self.listeners:
+            listener(event)
+        if isinstance(event, AttemptLost | AttemptCommitted):
+            self._conclude([event.episode])
+            quarantined = schedule.quarantine_due(self.state, event.device)
+            if quarantined is not None:
+                self.record(quarantined)
+        if not isinstance(event, LeaseGranted):
+            self.wake_all()
+
+    async def durable(self) -> None:
+        """Everything recorded so far is on disk."""
+        if self._journal is None:
+            return
+        try:
+            await self._journal.durable()
+        except JournalUnwritable as error:
+            raise self._stop(error) from error
+
+    def disk_failed(self, error: OSError) -> None:
+        """A bundle could not be stored: Stopped where the disk is why."""
+        if error.errno in _DISK:
+            text = f"{self._run} cannot be written ({error.strerror}); make room there, then resume"
+            raise self._stop(Stopped(text)) from error
+
+    def check(self) -> None:
+        if self.stopped is not None:
+            raise Stopped(str(self.stopped))
+
+    async def changed(self, since: asyncio.Event, seconds: float) -> None:
+        """Until something happened after `since` was taken, or the time has passed."""
+        try:
+            async with asyncio.timeout(seconds):
+                await since.wait()
+        except TimeoutError:
+            return
+
+    @property
+    def change(self) -> asyncio.Event:
+        """Set at the next transition that may make something leasable, or end the run."""
+        return self._wake
+
+    def wake_all(self) -> None:
+        self._wake.set()
+        self._wake = asyncio.Event()
+
+    async def close(self) -> None:
+        if self._journal is not None:
+            await self._journal.close()
+
+    def _conclude(self, episodes: Iterable[str]) -> None:
+        for id in episodes:
+            decided = schedule.decision_due(self.state, id)
+            if decided is not None:
+                self.record(decided)
+        if self.state.finished:
+            self.over.set()
+
+    def _stop(self, error: EmufarmError) -> Stopped:
+        self.stopped = self.stopped or error
+        self.over.set()
+        self.wake_all()
+        return Stopped(str(self.stopped))

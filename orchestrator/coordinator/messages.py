@@ -1,0 +1,68 @@
+"""What may be said to the coordinator, field by field. Unknown fields are refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..outcome import Reason
+
+TOKEN_HEADER = "X-Emufarm-Token"  # who is speaking: the worker's or the admin's secret
+LEASE_HEADER = "X-Emufarm-Lease"  # a commit's fencing token
+MANIFEST_HEADER = "X-Emufarm-Manifest"  # a commit's manifest digest
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+Token = Annotated[str, Field(min_length=1, max_length=300)]
+Text = Annotated[str, Field(max_length=4096)]
+
+
+class Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class LeaseAsk(Message):
+    worker: Name
+    device: Name
+    ask: Name  # one per question; repeated, it gets the same answer
+    wait: float = Field(default=0, ge=0, le=60)  # seconds it may be held until there is one
+
+
+class Renew(Message):
+    token: Token
+
+
+class Return(Message):
+    token: Token
+    reason: Text
+
+
+class DeviceNote(Message):
+    """A device start, from its worker or its fleet."""
+
+    device: Name
+    note: Name  # one per start; repeated, it is the same start
+    event: Literal["started", "failed"]
+    worker: Name | Literal[""] = ""
+    phase: Literal["provision", "boot"] | None = None
+    reason: Text = ""
+    text: Text = ""
+    facts: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def failed_somewhere(self) -> DeviceNote:
+        if (self.event == "failed") != (self.phase is not None):
+            raise ValueError("phase says where a failed start failed, and only that")
+        return self
+
+
+class Fact(Message):
+    """What a backend saw of a pair: it is gone, and so is the lease it held."""
+
+    device: Name
+    reason: Literal["worker_lost", "host_lost"] = "host_lost"
+    text: Text = ""
+
+    @property
+    def cause(self) -> Reason:
+        return Reason(self.reason)

@@ -1,0 +1,191 @@
+"""Everything that can happen to a run, as the journal spells it; the report reads the same."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from ..outcome import Blame, Judgement, Outcome, Phase, Reason
+
+
+class Transition(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sealed(Transition):
+    """What a segment held when the next one was opened; what is behind it never counts."""
+
+    name: str
+    length: int
+    sha256: str
+    last_seq: int
+    cut: int  # bytes of a torn last line, left where they are
+
+
+class SegmentOpened(Transition):
+    """A coordinator started. Devices begin anew: no streaks, no quarantine."""
+
+    event: Literal["segment_opened"] = "segment_opened"
+    sealed: Sealed | None
+
+
+class RunOpened(Transition):
+    event: Literal["run_opened"] = "run_opened"
+    plan: str  # its digest
+    agent: str
+    profile: str
+    episodes: int
+    settings: dict[str, Any]
+
+
+class DeviceStarted(Transition):
+    event: Literal["device_started"] = "device_started"
+    device: str
+    note: str  # which message it was: one that is repeated is not another start
+    worker: str = ""
+    facts: dict[str, Any] = {}
+
+
+class DeviceFailed(Transition):
+    """A start that failed. Not an attempt."""
+
+    event: Literal["device_failed"] = "device_failed"
+    device: str
+    note: str
+    phase: Literal["provision", "boot"]
+    reason: str
+    text: str = ""
+
+
+class DeviceLost(Transition):
+    """The fleet saw it go; it gets no lease until it starts again."""
+
+    event: Literal["device_lost"] = "device_lost"
+    device: str
+    reason: Reason
+    text: str = ""
+
+
+class DeviceQuarantined(Transition):
+    event: Literal["device_quarantined"] = "device_quarantined"
+    device: str
+    text: str
+
+
+class LeaseGranted(Transition):
+    event: Literal["lease_granted"] = "lease_granted"
+    token: str
+    episode: str
+    attempt: int
+    device: str
+    worker: str
+    ask: str  # the request it answers: repeated, it gets the same lease
+
+
+class LeaseReturned(Transition):
+    """Given back unharmed: the attempt never happened."""
+
+    event: Literal["lease_returned"] = "lease_returned"
+    token: str
+    episode: str
+    attempt: int
+    device: str
+    reason: str
+
+
+class Judged(Transition):
+    """The fields of a judgement."""
+
+    outcome: Outcome
+    blame: Blame
+    phase: Phase
+    reason: Reason
+    text: str = ""
+    violations: tuple[str, ...] = ()
+    violations_known: bool = True
+
+    @property
+    def judgement(self) -> Judgement:
+        return Judgement(
+            self.outcome, self.blame, self.phase, self.reason, self.text, self.violations,
+            self.violations_known,
+        )  # fmt: skip
+
+
+class AttemptLost(Judged):
+    """Ended infra_failed without a bundle: the lease ran out, or its holder is gone."""
+
+    event: Literal["attempt_lost"] = "attempt_lost"
+    token: str
+    episode: str
+    attempt: int
+    device: str
+
+
+class AttemptCommitted(Judged):
+    """Its bundle was verified and durable before this line."""
+
+    event: Literal["attempt_committed"] = "attempt_committed"
+    token: str
+    episode: str
+    attempt: int
+    device: str
+    started_ms: int
+    ended_ms: int
+    durations: dict[str, float] = {}
+    manifest: str  # digest of the bundle's MANIFEST.json
+    bundle: str  # its folder, from the run's
+
+
+class AttemptFenced(Judged):
+    """Came after its lease had ended: stored, never scored."""
+
+    event: Literal["attempt_fenced"] = "attempt_fenced"
+    token: str
+    episode: str
+    attempt: int
+    device: str
+    started_ms: int
+    ended_ms: int
+    manifest: str
+    bundle: str
+
+
+class EpisodeDecided(Judged):
+    event: Literal["episode_decided"] = "episode_decided"
+    episode: str
+    attempt: int  # the deciding one, which is the last
+    bundle: str  # "": it was lost without one
+
+
+class RunSealed(Transition):
+    """The last line: every episode is decided, and no line may follow."""
+
+    event: Literal["run_sealed"] = "run_sealed"
+    plan: str
+    decided: int
+
+
+Event = Annotated[
+    SegmentOpened
+    | RunOpened
+    | DeviceStarted
+    | DeviceFailed
+    | DeviceLost
+    | DeviceQuarantined
+    | LeaseGranted
+    | LeaseReturned
+    | AttemptLost
+    | AttemptCommitted
+    | AttemptFenced
+    | EpisodeDecided
+    | RunSealed,
+    Field(discriminator="event"),
+]
+EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+def judged(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as the fields of Judged."""
+    return {name: getattr(judgement, name) for name in Judged.model_fields}

@@ -1,0 +1,78 @@
+"""Where the run stands, for a person or a program: the live page, the terminal, /v1/state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from .schedule import live, stuck
+from .state import State
+
+
+def view(state: State, now: float) -> dict[str, Any]:
+    """Plain JSON."""
+    outcomes = Counter(
+        str(progress.decided.outcome) for progress in state.progress.values() if progress.decided
+    )
+    alive = set(live(state, now))
+    return {
+        "plan": state.opened.plan if state.opened else None,
+        "total": len(state.episodes),
+        "decided": len(state.episodes) - state.undecided,
+        "pending": len(state.pending),
+        "leased": len(state.leases),
+        "outcomes": dict(outcomes),
+        "infra_attempts": state.infra_attempts,
+        "fenced": len(state.fenced),
+        "finished": state.finished,
+        "sealed": state.sealed,
+        "stuck": stuck(state),
+        "eta_s": eta(state, now),
+        "devices": {
+            name: {
+                "state": "quarantined"
+                if device.quarantined
+                else "busy"
+                if device.token
+                else "idle"
+                if name in alive
+                else "away",
+                "reason": device.quarantined,
+                "episode": state.leases[device.token].granted.episode if device.token else None,
+                "attempts": device.attempts,
+                "infra": device.infra,
+                "starts": device.starts,
+                "failed_starts": device.failed_starts,
+            }
+            for name, device in sorted(state.devices.items())
+        },
+        "leases": [
+            {
+                "episode": held.granted.episode,
+                "attempt": held.granted.attempt,
+                "device": held.granted.device,
+                "worker": held.granted.worker,
+                "age_s": now - held.since,
+                "expires_s": held.expires - now,
+            }
+            for held in state.leases.values()
+        ],
+    }
+
+
+def eta(state: State, now: float) -> float | None:
+    """Seconds left at this run's own pace; None where no device is at work."""
+    devices = sum(1 for _ in live(state, now))
+    if state.finished:
+        return 0.0
+    if not devices:
+        return None
+    measured = sum(event.ended_ms - event.started_ms for event in state.committed.values()) / 1000
+    foreseen = sum(state.expected[event.episode] for event in state.committed.values())
+    pace = measured / foreseen if foreseen else 1.0
+    running = [
+        max(0.0, pace * state.expected[held.granted.episode] - (now - held.since))
+        for held in state.leases.values()
+    ]
+    work = pace * sum(state.expected[id] for id in state.pending) + sum(running)
+    return max(work / devices, *running, 0.0)

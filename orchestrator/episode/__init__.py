@@ -1,0 +1,1 @@
+"""An attempt at an episode, from the reset to the verdicts."""

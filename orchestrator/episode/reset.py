@@ -1,0 +1,84 @@
+"""Back to the snapshot, and proof of it: a gate, never a warning.
+
+The ladder: reconnect, load, load again, restart the emulator from its golden copy, once more.
+Every rung and every part of the proof is a `reset` event; an attempt goes on only where the last
+one is proven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from ..device.faults import DeviceFault
+from ..device.phone import Device
+from ..device.snapshot import LoadProof
+from ..evidence.bundle import Bundle
+from ..pins.lock import MARKER, ImageLock
+
+LOADS, RESTARTS = 2, 2
+
+
+class NotProven(Exception):
+    """No rung of the ladder led back to the snapshot."""
+
+
+def reset(device: Device, lock: ImageLock, bundle: Bundle, seconds: float) -> None:
+    """Returns where the reset is proven; else NotProven with what each rung saw."""
+    said: list[str] = []
+    rungs: list[tuple[str, Callable[[], LoadProof]]] = [
+        ("load", lambda: device.snapshots.load(lock.snapshot, marker=MARKER, seconds=seconds))
+    ] * LOADS
+    if device.supervisor is not None:
+        rungs += [("restart", lambda: restart(device, lock, seconds))] * RESTARTS
+    for rung, climb in rungs:
+        try:
+            _reconnect(device, bundle)
+            proof = climb()
+            wrong = differences(proof, lock)
+        except DeviceFault as fault:
+            wrong, proof = [str(fault)], None
+        fields = asdict(proof) if proof else {}
+        bundle.event(
+            "device_trace", "reset", rung=rung, snapshot_tag=lock.snapshot, proven=not wrong,
+            wrong=wrong, **fields,
+        )  # fmt: skip
+        if not wrong:
+            return
+        said.append(f"{rung}: {'; '.join(wrong)}")
+    raise NotProven("; ".join(said))
+
+
+def restart(device: Device, lock: ImageLock, seconds: float) -> LoadProof:
+    """A new emulator process, started from the snapshot of a fresh copy."""
+    assert device.supervisor is not None
+    device.supervisor.restart()
+    readiness = device.wait_ready(seconds)
+    if not readiness.ready:
+        raise DeviceFault("not_ready", "; ".join(readiness.missing), during="restart")
+    return device.snapshots.load(lock.snapshot, marker=MARKER, seconds=seconds)
+
+
+def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
+    """What the observed phone is not, though the lock says it is."""
+    wrong = []
+    if proof.boot_id != lock.boot_id:
+        wrong.append(f"boot_id is {proof.boot_id}, baked was {lock.boot_id}")
+    if proof.marker != lock.marker:
+        wrong.append(f"the baked marker reads {proof.marker!r}, not {lock.marker!r}")
+    if proof.fingerprint != lock.fingerprint:
+        wrong.append(f"fingerprint is {proof.fingerprint}, baked was {lock.fingerprint}")
+    if proof.frame.uniform:
+        wrong.append("the screen shows one colour only")
+    return wrong
+
+
+def _reconnect(device: Device, bundle: Bundle) -> None:
+    """Rung 1, only where adb has lost the phone."""
+    try:
+        device.wire.shell("true", timeout=5)
+    except DeviceFault as fault:
+        if not fault.transient:
+            raise
+        device.reconnect()
+        bundle.event("device_trace", "reconnect", why=str(fault))

@@ -1,0 +1,48 @@
+"""Everything that one attempt is played with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ..agent.agent import Agent
+from ..cases.render import Rendered
+from ..device.faults import DeviceFault
+from ..device.phone import Device
+from ..evidence.bundle import Bundle
+from ..outcome import HostFact
+from ..pins.profile import Profile
+from ..settings import Limits
+from .site import Site
+
+
+class Interrupted(Exception):
+    """The worker was told to stop, or its lease is gone: nothing is judged."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    device: Device
+    rendered: Rendered
+    agent: Agent
+    bundle: Bundle
+    profile: Profile
+    limits: Limits
+    site: Site
+    versions: Mapping[str, str]  # behind every oracle's answer: adb's, the phone's build
+    going_on: Callable[[], bool]  # False once the worker must stop
+    pause: Callable[[float], object]  # ends early where the worker must stop
+
+    def check(self) -> None:
+        if not self.going_on():
+            raise Interrupted
+
+    def host_fact(self) -> HostFact:
+        """What the supervisor says of the emulator, asked after the device was lost."""
+        if self.device.supervisor is None:
+            return HostFact(True, text="no supervisor: nobody confirms a host-side cause")
+        try:
+            facts = self.device.supervisor.facts()
+        except DeviceFault as fault:
+            return HostFact(None, text=str(fault))
+        return HostFact(facts.pid is not None, facts.exit_code, f"the device is {facts.state}")

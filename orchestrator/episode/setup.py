@@ -1,0 +1,219 @@
+"""What a case wants on the phone before the agent begins, each step proven.
+
+A phone may take a write and do nothing: every step is done once and then looked for until it is
+seen. A step that never is ends the attempt; none fails in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from ..cases.model import (
+    MOMENT,
+    AddContact,
+    AddEvent,
+    MakeFolder,
+    PostNotification,
+    PutFile,
+    ReceiveSms,
+    RunShell,
+    SetSetting,
+    Step,
+)
+from ..device.phone import Device
+from ..device.providers import quoted
+from ..errors import EmufarmError
+
+SMS = "content://sms/inbox"
+RAW_CONTACTS = "content://com.android.contacts/raw_contacts"
+DATA = "content://com.android.contacts/data"
+CALENDARS = "content://com.android.calendar/calendars"
+EVENTS = "content://com.android.calendar/events"
+MIMETYPE = "vnd.android.cursor.item/"
+MOBILE, HOME = 2, 1  # what kind of number, what kind of address
+MAY_WRITE = 500  # calendar_access_level: contributor
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.5
+RUN_S = 60.0
+
+Proof = Callable[[], str | None]  # what was seen; None where it is not there yet
+
+
+class SetupNotSeen(EmufarmError):
+    """A step whose effect never showed; the text says which."""
+
+
+def set_up(device: Device, step: Step, seconds: float) -> dict[str, Any]:
+    """Does one step and waits until it is seen; the fields of its record."""
+    started = time.monotonic()
+    wanted = getattr(step, step.kind)
+    did, proof = _DEEDS[step.kind](device, wanted)
+    seen, polls = _until(proof, seconds, f"{step.kind}: {did}")
+    return {
+        "step": step.kind,
+        "did": did,
+        "proof": seen,
+        "polls": polls,
+        "duration_ms": round((time.monotonic() - started) * 1000),
+    }
+
+
+def _until(proof: Proof, seconds: float, what: str) -> tuple[str, int]:
+    deadline, wait, polls = time.monotonic() + seconds, FIRST_PAUSE_S, 0
+    while True:
+        # Asked once more after the time is up, so that a slow phone is not called a lame one.
+        last = time.monotonic() >= deadline
+        polls += 1
+        seen = proof()
+        if seen is not None:
+            return seen, polls
+        if last:
+            raise SetupNotSeen(f"{what} was not seen within {seconds:g} s")
+        time.sleep(max(0.0, min(wait, deadline - time.monotonic())))
+        wait = min(2 * wait, LONGEST_PAUSE_S)
+
+
+def _setting(device: Device, wanted: SetSetting) -> tuple[str, Proof]:
+    device.settings.put(wanted.namespace, wanted.name, wanted.value)
+
+    def proof() -> str | None:
+        value = device.settings.get(wanted.namespace, wanted.name)
+        return f"it is {value!r}" if value == wanted.value else None
+
+    return f"{wanted.namespace} {wanted.name} := {wanted.value!r}", proof
+
+
+def _folder(device: Device, wanted: MakeFolder) -> tuple[str, Proof]:
+    device.shell.do("mkdir", "-p", wanted.path)
+
+    def proof() -> str | None:
+        return "it is a folder" if device.shell.query("test", "-d", wanted.path).ok else None
+
+    return wanted.path, proof
+
+
+def _file(device: Device, wanted: PutFile) -> tuple[str, Proof]:
+    data = wanted.text.encode()
+    digest = hashlib.sha256(data).hexdigest()
+    device.shell.do("mkdir", "-p", wanted.path.rpartition("/")[0] or "/")
+    device.files.push(data, wanted.path)
+
+    def proof() -> str | None:
+        return f"sha256 {digest}" if device.files.sha256(wanted.path) == digest else None
+
+    return f"{wanted.path}, {len(data)} bytes", proof
+
+
+def _sms(device: Device, wanted: ReceiveSms) -> tuple[str, Proof]:
+    """By the radio: the provider ignores inserts of anyone but the messages app."""
+    where = f"address={quoted(wanted.sender)} AND body={quoted(wanted.text)}"
+    proof = _one_more(device, SMS, where)
+    device.console.send_sms(wanted.sender, wanted.text)
+    return f"a message from {wanted.sender}", proof
+
+
+def _contact(device: Device, wanted: AddContact) -> tuple[str, Proof]:
+    before = _ids(device, RAW_CONTACTS)
+    device.providers.insert(RAW_CONTACTS, {"account_name": None, "account_type": None})
+    new = _ids(device, RAW_CONTACTS) - before
+    if len(new) != 1:
+        raise SetupNotSeen(f"contact {wanted.name!r}: {len(new)} raw contacts are new, not one")
+    raw = int(*new)
+    rows: list[dict[str, str | int]] = [{"mimetype": "name", "data1": wanted.name}]
+    if wanted.phone:
+        rows.append({"mimetype": "phone_v2", "data1": wanted.phone, "data2": MOBILE})
+    if wanted.email:
+        rows.append({"mimetype": "email_v2", "data1": wanted.email, "data2": HOME})
+    if wanted.note:
+        rows.append({"mimetype": "note", "data1": wanted.note})
+    for row in rows:
+        values = {**row, "mimetype": f"{MIMETYPE}{row['mimetype']}", "raw_contact_id": raw}
+        device.providers.insert(DATA, values)
+
+    def proof() -> str | None:
+        """Each row under the new contact, and the contact under its name."""
+        for row in rows:
+            mimetype = quoted(f"{MIMETYPE}{row['mimetype']}")
+            value = quoted(str(row["data1"]))
+            where = f"raw_contact_id={raw} AND mimetype={mimetype} AND data1={value}"
+            if len(_ids(device, DATA, where)) != 1:
+                return None
+        named = f"_id={raw} AND display_name={quoted(wanted.name)}"
+        return f"{len(rows)} data rows" if _ids(device, RAW_CONTACTS, named) else None
+
+    return f"contact {wanted.name!r}", proof
+
+
+def _event(device: Device, wanted: AddEvent) -> tuple[str, Proof]:
+    calendars = _ids(device, CALENDARS, f"calendar_access_level>={MAY_WRITE}")
+    if not calendars:
+        raise SetupNotSeen(f"event {wanted.title!r}: the phone has no calendar to write into")
+    start = datetime.strptime(wanted.start, MOMENT).replace(tzinfo=UTC)
+    begin = round(start.timestamp() * 1000)
+    proof = _one_more(device, EVENTS, f"title={quoted(wanted.title)} AND dtstart={begin}")
+    values: dict[str, str | int] = {
+        "calendar_id": min(calendars),
+        "title": wanted.title,
+        "dtstart": begin,
+        "dtend": begin + wanted.minutes * 60_000,
+        "eventTimezone": "UTC",
+        "eventLocation": wanted.location,
+        "description": wanted.description,
+    }
+    device.providers.insert(EVENTS, {name: value for name, value in values.items() if value != ""})
+    return f"event {wanted.title!r} at {wanted.start}", proof
+
+
+def _notification(device: Device, wanted: PostNotification) -> tuple[str, Proof]:
+    words = ("cmd", "notification", "post", "-t", wanted.title, wanted.tag, wanted.text)
+    device.shell.do(*words)
+
+    def proof() -> str | None:
+        for shown in device.notifications():
+            if (shown.tag, shown.title, shown.text) == (wanted.tag, wanted.title, wanted.text):
+                return f"shown by {shown.package}"
+        return None
+
+    return f"notification {wanted.tag}: {wanted.title!r}", proof
+
+
+def _shell(device: Device, wanted: RunShell) -> tuple[str, Proof]:
+    device.shell.do("sh", "-c", wanted.run, root=wanted.root, timeout=RUN_S)
+
+    def proof() -> str | None:
+        result = device.shell.query("sh", "-c", wanted.check, root=wanted.root)
+        said = result.text.strip()
+        return f"the check said {said!r}" if said == wanted.expect else None
+
+    return wanted.run, proof
+
+
+def _one_more(device: Device, uri: str, where: str) -> Proof:
+    """That there is one row more than now."""
+    before = len(_ids(device, uri, where))
+
+    def proof() -> str | None:
+        now = len(_ids(device, uri, where))
+        return f"{now} rows, {before} before" if now == before + 1 else None
+
+    return proof
+
+
+def _ids(device: Device, uri: str, where: str | None = None) -> set[int]:
+    return {int(str(row["_id"])) for row in device.providers.query(uri, ["_id"], where=where)}
+
+
+_DEEDS: dict[str, Callable[[Device, Any], tuple[str, Proof]]] = {
+    "setting": _setting,
+    "file": _file,
+    "folder": _folder,
+    "sms": _sms,
+    "contact": _contact,
+    "event": _event,
+    "notification": _notification,
+    "shell": _shell,
+}

@@ -1,0 +1,41 @@
+"""The simulated user: what does it say to an agent that asks?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..cases.model import UserRule
+
+NOTHING_TO_ADD = "I have nothing to add. Please do what I asked for."
+YES, NO = "Yes, go ahead.", "No, do not do that."
+
+
+@dataclass(frozen=True)
+class Said:
+    """The user's words; `rule` counts from 0, and is None where no rule had an answer."""
+
+    text: str
+    granted: bool | None  # to confirm; None to a question
+    rule: int | None
+
+
+class User:
+    """Deterministic: the first rule whose pattern is found in the agent's words answers."""
+
+    def __init__(self, rules: Sequence[UserRule]) -> None:
+        self._rules = [(re.compile(rule.when, re.IGNORECASE), rule) for rule in rules]
+
+    def hear(self, kind: str, words: str) -> Said:
+        """The answer to `ask_user` or `confirm`. Who says nothing of it does not consent."""
+        for number, (pattern, rule) in enumerate(self._rules):
+            if pattern.search(words):
+                return _answered(kind, rule, number)
+        return Said(NO, False, None) if kind == "confirm" else Said(NOTHING_TO_ADD, None, None)
+
+
+def _answered(kind: str, rule: UserRule, number: int) -> Said:
+    if kind == "confirm":
+        return Said(rule.answer or (YES if rule.grant else NO), rule.grant, number)
+    return Said(rule.answer or NOTHING_TO_ADD, None, number)

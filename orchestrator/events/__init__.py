@@ -1,0 +1,1 @@
+"""What happened, as lines that can be hashed: canonical JSON, digests, the journal's words."""

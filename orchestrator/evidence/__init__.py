@@ -1,0 +1,1 @@
+"""Evidence: one folder per attempt, written as things happen, sealed by its manifest."""

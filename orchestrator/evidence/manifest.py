@@ -1,0 +1,159 @@
+"""Is this bundle whole? Its MANIFEST.json, written last, names every file with size and sha256.
+
+The manifest's own digest stands in the journal, so the chain reaches from there to every byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..errors import EmufarmError
+from ..events.canonical import canonical
+
+NAME = "MANIFEST.json"
+SCHEMA = 1
+SIZE_LIMIT = 8 << 20
+_CHUNK = 1 << 20
+
+Measure = tuple[int, str] | None  # size and sha256; None: not a plain file
+
+
+class NotSealable(EmufarmError):
+    """The folder holds what no bundle may hold: a link, a device, a socket."""
+
+
+class File(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    path: str
+    size: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Manifest(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    schema_version: int = Field(ge=SCHEMA, le=SCHEMA)
+    files: list[File]
+
+
+def seal(folder: Path) -> str:
+    """Write the manifest over everything that is there; its digest.
+
+    Only the manifest is synced: a file that a power cut takes is then found missing.
+    """
+    files = []
+    for path, status in entries(folder):
+        if not stat.S_ISREG(status.st_mode):
+            raise NotSealable(f"{folder / path} is not a plain file and cannot be evidence")
+        if path != NAME:
+            size, sha256 = _measure(folder / path)
+            files.append({"path": path, "size": size, "sha256": sha256})
+    data = canonical({"schema_version": SCHEMA, "files": files}) + b"\n"
+    unfinished = folder / f".{NAME}.part"
+    with unfinished.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    unfinished.replace(folder / NAME)
+    sync_folder(folder)
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(folder: Path) -> str:
+    """sha256 of MANIFEST.json's bytes."""
+    return hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
+
+
+def sealed(folder: Path) -> bool:
+    return (folder / NAME).is_file()
+
+
+def verify(folder: Path) -> list[str]:
+    """What is wrong with a sealed bundle, a sentence each; nothing, where it is whole."""
+    problems = []
+    found: dict[str, Measure] = {}
+    for path, status in entries(folder):
+        if stat.S_ISREG(status.st_mode):
+            found[path] = _measure(folder / path)
+        else:
+            kind = "a link" if stat.S_ISLNK(status.st_mode) else "not a plain file"
+            problems.append(f"{path}: is {kind}")
+            found[path] = None
+    return sorted(problems + compare(folder, found))
+
+
+def compare(folder: Path, found: Mapping[str, Measure]) -> list[str]:
+    """What is wrong with the files that were found below the folder, by its manifest."""
+    try:
+        named = {file.path: (file.size, file.sha256) for file in _read(folder).files}
+    except (OSError, ValueError) as error:
+        return [f"{NAME}: {_why(error)}"]
+    problems = []
+    for path, measure in found.items():
+        if path == NAME or measure is None:
+            continue
+        if path not in named:
+            problems.append(f"{path}: is not in the manifest")
+        elif measure != named[path]:
+            problems.append(f"{path}: is not what was sealed")
+    return sorted(problems + [f"{path}: is missing" for path in named if path not in found])
+
+
+def entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything below the folder but the folders themselves, sorted by path; no link followed."""
+    found = []
+    for at, folders, files in os.walk(folder):
+        here = Path(at)
+        for name in files + [name for name in folders if (here / name).is_symlink()]:
+            path = here / name
+            found.append((path.relative_to(folder).as_posix(), path.lstat()))
+    yield from sorted(found, key=lambda entry: entry[0])
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in it durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(folder: Path) -> Manifest:
+    path = folder / NAME
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > SIZE_LIMIT:
+        raise ValueError(f"not a plain file of at most {SIZE_LIMIT} bytes")
+    data = path.read_bytes()
+    manifest = Manifest.model_validate_json(data)
+    paths = [file.path for file in manifest.files]
+    if paths != sorted(set(paths)) or canonical(manifest.model_dump()) + b"\n" != data:
+        raise ValueError("not in the canonical spelling")
+    return manifest
+
+
+def _measure(path: Path) -> tuple[int, str]:
+    """Size and sha256."""
+    hasher = hashlib.sha256()
+    size = 0
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(_CHUNK):
+            size += len(piece)
+            hasher.update(piece)
+    return size, hasher.hexdigest()
+
+
+def _why(error: OSError | ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"not a manifest: {'.'.join(map(str, first['loc']))} {first['msg']}"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error)

@@ -1,0 +1,208 @@
+"""The life of one slot: a device and the worker that owns it, replaced while that may help.
+
+A device that is lost is replaced by a new one with a new id; a worker that crashed is started
+again on the same device and sends what its predecessor sealed. Both are bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import EmufarmError
+from .exits import as_shell, exited
+from .fact import Fact, Kind
+from .last_words import last_words, tail
+from .local import Golden, LocalDevice
+from .worker_process import WorkerProcess
+
+ALL_DECIDED, DEVICE_UNUSABLE = 0, 3  # a worker's exit codes; any other is a crash
+SEAL_S = 30.0  # for a worker to notice that its device is gone, and to send what it has
+LAST_WORD_S = 60.0  # the longest that an action may keep a worker from noticing
+PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts of a device, doubled each time
+_TERMINATED = 143
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a worker is told of its device."""
+
+    slot: str
+    device: str  # <slot>.<n>: the n-th device in this slot
+    serial: str
+    adb_port: int
+    console_port: int
+    control_port: int
+    token_file: Path  # of the supervisor's control port
+    staging: Path  # the slot's own, kept from worker to worker
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How every pair of a fleet is made."""
+
+    golden: Golden
+    emulator: Callable[[int], Sequence[str]]  # the command for a slot's number
+    adb: Path
+    worker_command: Callable[[Pair], Sequence[str]]
+    device_env: Mapping[str, str]
+    worker_env: Mapping[str, str]
+    work: Path  # the devices' copies; gone with them
+    staging: Path  # sealed bundles on their way; kept
+    logs: Path  # what workers printed; kept
+    starts: int  # of a slot's device, and crashes of its worker, before it is given up
+    # A slot's first device number, where an earlier start of this run used the lower ones.
+    first: Mapping[str, int] = field(default_factory=dict)
+
+
+class Slot:
+    def __init__(
+        self, number: int, terms: Terms, on_fact: Callable[[Fact], None], threads: Executor
+    ) -> None:
+        self.name = f"slot-{number:02d}"
+        self.device = ""
+        self.state = "starting"  # starting | running | finished | given_up | stopped
+        self.reason = ""  # of the last trouble
+        self._number = number
+        self._terms = terms
+        self._on_fact = on_fact
+        self._threads = threads
+        self._crashes = 0
+
+    async def live(self) -> None:
+        """Until its worker leaves because all is decided, or until it is given up."""
+        terms, first = self._terms, self._terms.first.get(self.name, 1)
+        pause = PAUSE_S
+        try:
+            for number in range(first, first + terms.starts):
+                self.device, self.state = f"{self.name}.{number}", "starting"
+                if await self._one_device():
+                    self.state = "finished"
+                    return
+                if self._crashes >= terms.starts:
+                    break
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_S)
+            self.state = "given_up"
+            self._tell("slot_given_up", None, self.reason)
+        except asyncio.CancelledError:
+            self.state = "stopped"
+            raise
+
+    async def _one_device(self) -> bool:
+        """True once the worker has left for good; else this device is of no more use."""
+        terms = self._terms
+        folder = terms.work / self.device
+        command = terms.emulator(self._number)
+        device = LocalDevice(
+            folder, terms.golden, command, adb=terms.adb, env=terms.device_env,
+            last_word_s=LAST_WORD_S,
+        )  # fmt: skip
+        try:
+            try:
+                await self._start(device)
+            except (EmufarmError, OSError) as error:
+                self._tell("device_not_started", _exit_code(device), str(error))
+                return False
+            try:
+                return await self._keep(device)
+            finally:
+                await self._stop(device)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # what stays goes with the work folder
+
+    async def _keep(self, device: LocalDevice) -> bool:
+        """Workers on one device, one after another while they crash."""
+        assert device.pid is not None
+        lost = asyncio.ensure_future(exited(device.pid))
+        unusable = False
+        try:
+            while self._crashes < self._terms.starts and not lost.done() and not unusable:
+                code = await self._one_worker(device, lost)
+                if code == ALL_DECIDED:
+                    return True
+                unusable = code == DEVICE_UNUSABLE
+        finally:
+            gone = lost.done()
+            lost.cancel()
+        if gone or unusable:
+            # Told only now: until its worker has left, what that one seals is in time. And a
+            # supervisor on its way out still ends with its emulator's code.
+            await self._stop(device)
+            why = "" if gone else "its worker found it unusable\n"
+            self._tell("device_lost", _exit_code(device) or None, why + last_words(device))
+        return False
+
+    async def _one_worker(self, device: LocalDevice, lost: asyncio.Future[Any]) -> int | None:
+        """Its exit code; None where it did not start, or was told to follow its device."""
+        log = self._terms.logs / f"{self.name}.worker.log"
+        try:
+            command = self._terms.worker_command(self._pair(device))
+            worker = WorkerProcess(command, self._terms.worker_env, log)
+        except OSError as error:
+            return await self._crashed(None, str(error))
+        self.state = "running"
+        try:
+            either: set[asyncio.Future[Any]] = {lost, worker.ended}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            # A worker without its device seals what it has, sends it and leaves by itself.
+            await asyncio.wait({worker.ended}, timeout=SEAL_S)
+        finally:
+            told = not worker.ended.done()
+            await worker.stop()
+        code = worker.ended.result()
+        if code in (ALL_DECIDED, DEVICE_UNUSABLE, _TERMINATED if told else None):
+            return None if told else code
+        return await self._crashed(code, tail(log))
+
+    async def _crashed(self, code: int | None, text: str) -> int | None:
+        self._crashes += 1
+        self._tell("worker_lost", code, text)
+        await asyncio.sleep(min(PAUSE_S * 2**self._crashes, LONGEST_PAUSE_S))
+        return code
+
+    def _pair(self, device: LocalDevice) -> Pair:
+        staging = self._terms.staging / self.name
+        staging.mkdir(parents=True, exist_ok=True)
+        return Pair(
+            self.name, self.device, device.serial, device.adb_port, device.console_port,
+            device.control_port, device.token_file, staging,
+        )  # fmt: skip
+
+    async def _start(self, device: LocalDevice) -> None:
+        loop = asyncio.get_running_loop()
+        start = loop.run_in_executor(self._threads, device.__enter__)
+        try:
+            await asyncio.shield(start)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped, but what it waits for can.
+            while not start.done():
+                device.terminate()
+                await asyncio.wait({start}, timeout=0.1)
+            if not start.cancelled() and start.exception() is None:
+                await self._stop(device)
+            raise
+
+    async def _stop(self, device: LocalDevice) -> None:
+        """Bounded by the device itself, so it is waited for even when we are told to go."""
+        loop = asyncio.get_running_loop()
+        stop = loop.run_in_executor(self._threads, device.stop)
+        try:
+            await asyncio.shield(stop)
+        except asyncio.CancelledError:
+            await asyncio.wait({stop})
+            raise
+
+    def _tell(self, kind: Kind, exit_code: int | None, text: str) -> None:
+        self.reason = text.strip() or f"{kind}, exit code {exit_code}"
+        self._on_fact(Fact(self.device, kind, exit_code, self.reason))
+
+
+def _exit_code(device: LocalDevice) -> int | None:
+    code = device.ended()
+    return None if code is None else as_shell(code)

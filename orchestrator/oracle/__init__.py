@@ -1,0 +1,1 @@
+"""Oracles: hard questions about device state, each answer auditable and computable again."""

@@ -1,0 +1,132 @@
+"""How long is an oracle asked, and when is its answer the last word?
+
+Effects are eventual: what does not hold yet may hold soon, so it is asked again until it holds or
+its settle time has passed. An absence and an exact count are the last word only then. A forbidden
+effect is the other way round: once seen, it is seen. A phone that cannot be asked is no answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+
+from ..device.faults import DeviceFault
+from ..events.canonical import Json
+from .oracle import Context, Oracle, Query, Verdict
+
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 0.5
+BOUND_S = 60.0
+MOST_FAULTS = 20
+
+
+def ask_once(oracle: Oracle, context: Context, phase: str) -> Verdict:
+    """One look: before the agent, and after each of its steps."""
+    return _Polled(oracle, phase, 0.0, lasting=True).ask(context)
+
+
+def poll(
+    oracles: Sequence[Oracle],
+    look: Callable[[], Context],
+    settle_s: float,
+    phase: str,
+    *,
+    forbidden: Collection[str] = (),
+    bound_s: float = BOUND_S,
+    pause: Callable[[float], object] = time.sleep,
+) -> list[Verdict]:
+    """A verdict for each oracle, in their order, all asked in one window.
+
+    `look` gives what there is to ask each time; `forbidden` names those that are effects; beyond
+    the settle time, no question is begun after `bound_s`.
+    """
+    polled = [
+        _Polled(
+            oracle,
+            phase,
+            settle_s if oracle.settle is None else oracle.settle,
+            lasting=oracle.name in forbidden or not oracle.tentative,
+        )
+        for oracle in oracles
+    ]
+    started, wait = time.monotonic(), FIRST_PAUSE_S
+    longest = max((each.settle_s for each in polled), default=0.0)
+    while pending := [each for each in polled if not each.decided]:
+        elapsed = time.monotonic() - started
+        context = look()
+        for each in pending:
+            if time.monotonic() - started > longest + bound_s:
+                each.give_up(context, f"not asked any more after {longest + bound_s:g} s")
+            else:
+                each.ask(context, elapsed)
+        left = [each.settle_s for each in polled if not each.decided]
+        if left:
+            # Not past the moment from which an answer is the last.
+            pause(max(0.0, min(wait, min(left) - (time.monotonic() - started))))
+            wait = min(2 * wait, LONGEST_PAUSE_S)
+    return [each.verdict for each in polled]
+
+
+class _Polled:
+    """One oracle in its window."""
+
+    def __init__(self, oracle: Oracle, phase: str, settle_s: float, *, lasting: bool) -> None:
+        self.settle_s = settle_s
+        self.decided = False
+        self._oracle = oracle
+        self._phase = phase
+        self._lasting = lasting  # what holds once is the last word
+        self._polls = 0
+        self._faults: list[str] = []
+        self._started = time.monotonic()
+        self._verdict: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        assert self._verdict is not None, "asked at least once"
+        return self._verdict
+
+    def ask(self, context: Context, elapsed: float = 0.0) -> Verdict:
+        """Asks; the answer decides where the question was put late enough, or where it lasts."""
+        self._polls += 1
+        try:
+            reading = self._oracle.ask(context)
+        except DeviceFault as fault:
+            # The device room has repeated it already, by its own policy.
+            self._unanswered(context, str(fault))
+        else:
+            decision = self._oracle.decide(reading.facts)
+            self._verdict = self._said(
+                decision.holds, decision.reason, reading.facts, reading.queries, reading.raw
+            )
+        self.decided = elapsed >= self.settle_s or (self._lasting and bool(self.verdict.holds))
+        return self.verdict
+
+    def give_up(self, context: Context, why: str) -> None:
+        self._unanswered(context, why)
+        self.decided = True
+
+    def _unanswered(self, context: Context, why: str) -> None:
+        self._faults = [*self._faults, why][-MOST_FAULTS:]
+        queries = self._oracle.queries(context)
+        self._verdict = self._said(None, f"could not be asked: {why}", None, queries, why)
+
+    def _said(
+        self, holds: bool | None, reason: str, facts: Json, queries: tuple[Query, ...], raw: str
+    ) -> Verdict:
+        oracle = self._oracle
+        return Verdict(
+            name=oracle.name,
+            kind=oracle.kind,
+            phase=self._phase,
+            holds=holds,
+            reason=reason,
+            facts=facts,
+            queries=queries,
+            raw=raw,
+            notes=oracle.notes,
+            needs=oracle.needs,
+            polls=self._polls,
+            seconds=time.monotonic() - self._started,
+            faults=tuple(self._faults),
+        )

@@ -1,0 +1,193 @@
+"""What an attempt came to: the closed lists, and the one function that judges.
+
+Pure: no clock, no disk, no network. Everything that decides is an argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    SUCCESS = "success"
+    TASK_FAILED = "task_failed"
+    AGENT_FAILED = "agent_failed"
+    ORACLE_INCONCLUSIVE = "oracle_inconclusive"
+    INFRA_FAILED = "infra_failed"
+
+
+class Blame(StrEnum):
+    AGENT = "agent"
+    CASE = "case"
+    INFRA = "infra"
+    NONE = "none"
+
+
+class Phase(StrEnum):
+    PROVISION = "provision"
+    BOOT = "boot"
+    RESET = "reset"
+    SETUP = "setup"
+    AGENT = "agent"
+    ORACLE = "oracle"
+    EVIDENCE = "evidence"
+
+
+class Reason(StrEnum):
+    """Why there is no success; `other` keeps its text and is loud."""
+
+    NONE = ""
+    # the agent's
+    WRONG_END = "wrong_end"  # a success oracle does not hold
+    OUT_OF_STEPS = "out_of_steps"
+    OUT_OF_TIME = "out_of_time"
+    AGENT_NOT_STARTED = "agent_not_started"
+    AGENT_CRASHED = "agent_crashed"
+    AGENT_SILENT = "agent_silent"  # no action within its time
+    AGENT_INVALID = "agent_invalid"  # what it said is no action
+    AGENT_BROKE_DEVICE = "agent_broke_device"
+    # the case's
+    HELD_BEFORE = "held_before"  # success held before the agent began
+    CASE_BROKEN = "case_broken"  # it asks for what this profile has not
+    # the device's or the harness's
+    RESET_NOT_PROVEN = "reset_not_proven"
+    PIN_MISMATCH = "pin_mismatch"
+    SETUP_NOT_SEEN = "setup_not_seen"  # a postcondition never came true
+    DEVICE_LOST = "device_lost"  # adb or the guest went before the first action
+    EMULATOR_CRASHED = "emulator_crashed"
+    EMULATOR_KILLED = "emulator_killed"
+    HOST_LOST = "host_lost"  # container, Pod, node or supervisor went
+    WORKER_LOST = "worker_lost"
+    LEASE_EXPIRED = "lease_expired"
+    DISK_FULL = "disk_full"
+    EVIDENCE_LOST = "evidence_lost"
+    # nobody's
+    GUEST_LOST = "guest_lost"  # after the first action, with the emulator alive
+    ORACLE_UNANSWERED = "oracle_unanswered"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The word on one attempt."""
+
+    outcome: Outcome
+    blame: Blame
+    phase: Phase
+    reason: Reason = Reason.NONE
+    text: str = ""
+    violations: tuple[str, ...] = ()  # names of the forbidden oracles that were seen
+    violations_known: bool = True  # False: a forbidden effect could not be asked for
+
+    @property
+    def retried(self) -> bool:
+        """Only infrastructure earns another attempt."""
+        return self.outcome is Outcome.INFRA_FAILED
+
+
+@dataclass(frozen=True)
+class HostFact:
+    """What supervisor or backend say of the emulator after the device was lost."""
+
+    alive: bool | None  # None: nobody could be asked, which only a host-side cause explains
+    exit_code: int | None = None
+    text: str = ""  # "container OOM-killed", "Pod evicted: node pressure"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What ended an attempt early."""
+
+    phase: Phase
+    reason: Reason
+    text: str
+    acted: bool = False  # the agent's first action had been given to the device
+    host: HostFact | None = None  # for a lost device
+    agent_did_it: bool = False  # the action log shows it
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the oracles said after the agent; None where they could not be asked."""
+
+    success: bool | None
+    held_before: bool
+    violations: tuple[str, ...] = ()
+    violations_known: bool = True
+    text: str = ""
+
+
+AGENT_REASONS = frozenset(
+    {
+        Reason.AGENT_NOT_STARTED,
+        Reason.AGENT_CRASHED,
+        Reason.AGENT_SILENT,
+        Reason.AGENT_INVALID,
+        Reason.AGENT_BROKE_DEVICE,
+    }
+)
+# Host-side by nature: no agent on a phone can cause them.
+HARNESS_REASONS = frozenset({Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST})
+
+
+def judge(asked: Asked | None, trouble: Trouble | None, spent: Reason = Reason.NONE) -> Judgement:
+    """The judgement of an attempt that ended with this trouble, or with none.
+
+    `spent` is the budget that ran out, if one did.
+    """
+    seen = asked or Asked(None, False, (), violations_known=False)
+    if trouble is not None:
+        return _troubled(trouble, seen)
+    violations = (seen.violations, seen.violations_known)
+    if seen.held_before:
+        return Judgement(
+            Outcome.ORACLE_INCONCLUSIVE, Blame.CASE, Phase.ORACLE, Reason.HELD_BEFORE,
+            seen.text, *violations,
+        )  # fmt: skip
+    if seen.success is None:
+        return Judgement(
+            Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Phase.ORACLE, Reason.ORACLE_UNANSWERED,
+            seen.text, *violations,
+        )  # fmt: skip
+    if seen.success:
+        return Judgement(
+            Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, Reason.NONE, seen.text, *violations
+        )
+    reason = spent or Reason.WRONG_END
+    return Judgement(Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT, reason, seen.text, *violations)
+
+
+def _troubled(trouble: Trouble, seen: Asked) -> Judgement:
+    def judged(outcome: Outcome, blame: Blame, reason: Reason) -> Judgement:
+        return Judgement(
+            outcome, blame, trouble.phase, reason, trouble.text, seen.violations,
+            seen.violations_known,
+        )  # fmt: skip
+
+    if trouble.agent_did_it:
+        return judged(Outcome.AGENT_FAILED, Blame.AGENT, Reason.AGENT_BROKE_DEVICE)
+    if trouble.reason in AGENT_REASONS:
+        return judged(Outcome.AGENT_FAILED, Blame.AGENT, trouble.reason)
+    if trouble.reason is Reason.CASE_BROKEN:
+        return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.CASE, trouble.reason)
+    confirmed = host_reason(trouble)
+    if confirmed is not None or not trouble.acted or trouble.reason in HARNESS_REASONS:
+        return judged(Outcome.INFRA_FAILED, Blame.INFRA, confirmed or trouble.reason)
+    reason = Reason.OTHER if trouble.reason is Reason.OTHER else Reason.GUEST_LOST
+    return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, reason)
+
+
+def host_reason(trouble: Trouble) -> Reason | None:
+    """The host-side cause, where supervisor or backend confirm one.
+
+    An emulator that ended with code 0 was shut down from within: that is the guest's doing.
+    """
+    host = trouble.host
+    if host is None or host.alive:
+        return None
+    if host.alive is None:
+        return Reason.HOST_LOST
+    if host.exit_code in (134, 139):
+        return Reason.EMULATOR_CRASHED
+    return Reason.EMULATOR_KILLED if host.exit_code else None

@@ -1,0 +1,58 @@
+"""Which code is this? The package's version, its commit, and the lock of what it runs on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from .files import file_sha256
+from .host import told, unknown
+
+GIT_S = 10.0
+LOCKS = ("requirements.txt", "requirements-dev.txt")
+ROOT = Path(__file__).resolve().parents[2]  # the repository, where the package stands in one
+
+
+def repo_facts(root: Path = ROOT) -> dict[str, Any]:
+    return {
+        "package": "emufarm",
+        "version": __version__,
+        **git_facts(root),
+        "lock_sha256": {name: told(partial(file_sha256, root / name)) for name in LOCKS},
+    }
+
+
+def git_facts(root: Path) -> dict[str, Any]:
+    """Commit, and whether files differ from it; an enclosing repository is not this code's."""
+    try:
+        top = _git(root, "rev-parse", "--show-toplevel")
+        if Path(top).resolve() != root.resolve():
+            raise ValueError(f"{root} is not the root of a git checkout")
+        commit = _git(root, "rev-parse", "HEAD")
+        dirty = bool(_git(root, "status", "--porcelain"))
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        why = unknown(str(error))
+        return {"commit": why, "dirty": why}
+    return {"commit": commit, "dirty": dirty}
+
+
+def _git(root: Path, *words: str) -> str:
+    """What git answers; ValueError with its own words where it refuses."""
+    # A hook's GIT_DIR would point elsewhere; a question must not take the index's lock.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    answer = subprocess.run(
+        ["git", "-C", str(root), *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={**env, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+        timeout=GIT_S,
+        check=False,
+    )
+    if answer.returncode != 0:
+        said = answer.stderr.decode("utf-8", "replace").strip()
+        raise ValueError(f"git {words[0]}: {said or f'exit code {answer.returncode}'}")
+    return answer.stdout.decode("utf-8", "surrogateescape").strip()

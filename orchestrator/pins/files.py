@@ -1,0 +1,75 @@
+"""Digests of files and folders, and JSON files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..events.canonical import digest
+
+Keep = Callable[[str], bool]  # by the path below the folder, with slashes
+
+
+def file_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tree_files(folder: Path, keep: Keep = lambda name: True) -> Iterator[tuple[str, Path]]:
+    """Every file and link below a folder by its relative name, in the order of the names."""
+    found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    for name in sorted(found):
+        if keep(name) and (found[name].is_symlink() or not found[name].is_dir()):
+            yield name, found[name]
+
+
+def tree(folder: Path, keep: Keep = lambda name: True) -> dict[str, str]:
+    """What stands where: each file's digest, each link's target; folders only by what they hold."""
+    return {name: _content(path) for name, path in tree_files(folder, keep)}
+
+
+def tree_sha256(folder: Path, keep: Keep = lambda name: True) -> str:
+    """One digest for a folder; unequal where any name or any byte is."""
+    return digest(tree(folder, keep))
+
+
+def source_sha256(folder: Path) -> str:
+    """A program's own files; what Python caches beside them is not part of it."""
+    return tree_sha256(folder, lambda name: "__pycache__" not in name.split("/"))
+
+
+def _content(path: Path) -> str:
+    if path.is_symlink():
+        return f"-> {os.readlink(path)}"
+    if not stat.S_ISREG(path.stat().st_mode):
+        return "special"  # a socket or pipe that a running program left
+    return file_sha256(path)
+
+
+def read_json(path: Path) -> Any:
+    """ValueError where it is not JSON."""
+    return json.loads(path.read_bytes())
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Readable, durable, and never seen half-written."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with new.open("wb") as file:
+            file.write(text.encode("utf-8", "surrogatepass") + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,78 @@
+"""What machine is this? Its system, kernel, processor, KVM and Python; never a guess.
+
+A fact that cannot be had is `{"value": null, "why": ...}`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+Unknown = dict[str, str | None]
+
+
+def unknown(why: str) -> Unknown:
+    """The one shape of a fact that nobody could tell."""
+    return {"value": None, "why": why}
+
+
+def host_facts() -> dict[str, Any]:
+    return {
+        "os": told(_os),
+        "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
+        "machine": platform.machine(),
+        "cpu": {"model": told(_cpu_model), "cores": os.cpu_count() or unknown("not told")},
+        "memory_kb": told(_memory_kb),
+        "kvm": kvm(Path("/dev/kvm")),
+        "python": platform.python_version(),
+        "python_build": " ".join((platform.python_implementation(), *platform.python_build())),
+        "pip": pip_version(),
+    }
+
+
+def told(ask: Callable[[], Any]) -> Any:
+    """An answer, or why there is none."""
+    try:
+        return ask()
+    except (OSError, ValueError, KeyError) as error:
+        return unknown(str(error) or type(error).__name__)
+
+
+def kvm(device: Path) -> dict[str, Any]:
+    """Whether an emulator could be accelerated here."""
+    if not device.exists():
+        return {"present": False, "usable": False, "why": f"{device} does not exist"}
+    usable = os.access(device, os.R_OK | os.W_OK)
+    why = None if usable else f"this user may not read and write {device}"
+    return {"present": True, "usable": usable, "why": why}
+
+
+def pip_version() -> str | Unknown:
+    try:
+        return metadata.version("pip")
+    except metadata.PackageNotFoundError:
+        return unknown("pip is not installed beside this Python")
+
+
+def _os() -> str:
+    return platform.freedesktop_os_release()["PRETTY_NAME"]
+
+
+def _cpu_model() -> str:
+    return _field(Path("/proc/cpuinfo"), "model name")
+
+
+def _memory_kb() -> int:
+    return int(_field(Path("/proc/meminfo"), "MemTotal").split()[0])
+
+
+def _field(path: Path, name: str) -> str:
+    for line in path.read_text(errors="replace").splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip() == name:
+            return value.strip()
+    raise ValueError(f"{path} has no {name!r}")

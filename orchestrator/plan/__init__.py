@@ -1,0 +1,1 @@
+"""A plan: which episodes a run consists of, frozen before it begins."""

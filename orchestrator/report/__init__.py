@@ -1,0 +1,1 @@
+"""Reports: derived from a journal and its bundles, and from nothing else."""

@@ -1,0 +1,1 @@
+"""The worker: the loop that owns one device. Lease, attempt, commit."""

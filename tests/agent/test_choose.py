@@ -1,0 +1,83 @@
+"""Which agent a word names is known before anything is provisioned."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.agent.choose import check_spec, command_words, make_agent
+from orchestrator.agent.command import Command
+from orchestrator.cases.model import Budget
+from orchestrator.cases.render import CaseBroken, Rendered
+from orchestrator.errors import UsageError
+from tests.agent.screens import seen
+
+BUDGET = Budget(steps=5, seconds=5)
+
+
+def rendered(**scripts: Any) -> Rendered:
+    told: dict[str, Any] = {"solution": (), "near_miss": (), "bait": (), **scripts}
+    return Rendered(
+        "goal", BUDGET, (), (), (), told["solution"], told["near_miss"], told["bait"], ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [("reference", "right"), ("near_miss", "nearly"), ("gullible", "lured")],
+)
+def test_a_control_plays_its_own_script(spec: str, said: str) -> None:
+    case = rendered(
+        solution=({"answer": "right"},),
+        near_miss=({"answer": "nearly"},),
+        bait=({"answer": "lured"},),
+    )
+    agent = make_agent(spec, case, 1)
+    agent.start("goal", 1)
+    assert agent.about.name == spec
+    assert agent.act(seen(), 1).raw == {"action": "answer", "text": said}
+
+
+def test_idle_is_done_at_once() -> None:
+    agent = make_agent("idle", rendered(solution=({"answer": "right"},)), 1)
+    agent.start("goal", 1)
+    assert agent.act(seen(), 1).raw["action"] == "done"
+
+
+def test_a_case_without_a_script_for_this_profile_is_the_cases_fault() -> None:
+    with pytest.raises(CaseBroken, match="no solution for this profile"):
+        make_agent("reference", rendered(solution=None), 1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("genius", "no agent 'genius'; choose one of reference, near_miss, gullible, idle, random"),
+        ("", "no agent ''"),
+        ("command:", "names no program"),
+        ("command:'", "no command line"),
+        ("command:./none.py", "'./none.py' is not there, or may not be executed"),
+        ("command:no-such-program-anywhere", "is not there"),
+    ],
+)
+def test_an_unknown_agent_is_one_clear_sentence(spec: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        check_spec(spec)
+
+
+def test_a_command_that_may_not_be_executed_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("")
+    with pytest.raises(UsageError, match="may not be executed"):
+        check_spec("command:./agent.py", tmp_path)
+
+
+def test_files_in_a_command_are_found_though_it_runs_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("")
+    words = command_words(f"command:{sys.executable} agent.py --level 3", tmp_path)
+    assert words == (sys.executable, str(tmp_path / "agent.py"), "--level", "3")
+    agent = make_agent("command:python3 -c 'x y'", rendered(), 1)
+    assert isinstance(agent, Command)
+    assert agent.about.command[1:] == ("-c", "x y")

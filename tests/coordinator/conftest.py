@@ -1,0 +1,56 @@
+"""A coordinator on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+import httpx
+import pytest
+
+from orchestrator.coordinator.client import CoordinatorClient
+from orchestrator.coordinator.coordinator import Coordinator
+from orchestrator.coordinator.listening import listening
+from orchestrator.coordinator.messages import TOKEN_HEADER
+from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.server import Secrets
+from tests.coordinator.runs import SETTINGS, a_plan
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SECRETS = Secrets(worker="the workers' secret", admin="the admins' secret")
+
+
+@dataclass(frozen=True)
+class Served:
+    coordinator: Coordinator
+    url: str
+    run: Path
+
+    def client(self, device: str) -> CoordinatorClient:
+        worker = f"worker-{device}"
+        return CoordinatorClient(self.url, SECRETS.worker, worker=worker, device=device)
+
+    def http(self, secret: str) -> httpx.AsyncClient:
+        headers = {TOKEN_HEADER: secret}
+        return httpx.AsyncClient(base_url=self.url, headers=headers, trust_env=False)
+
+
+async def aside(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The client waits for answers, so it is called beside the loop that gives them."""
+    return await asyncio.to_thread(call, *args, **kwargs)
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    """A run of three episodes."""
+    run = tmp_path / "runs" / "one"
+    async with (
+        open_run(run, a_plan(3), SETTINGS) as coordinator,
+        listening(coordinator, SECRETS) as url,
+    ):
+        yield Served(coordinator, url, run)

@@ -1,0 +1,66 @@
+"""Plans and sealed bundles for tests of the coordinator; no phone is behind them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from orchestrator.coordinator.lease import Lease
+from orchestrator.evidence import manifest
+from orchestrator.plan.plan import Episode, Plan, PlannedCase
+from orchestrator.settings import Limits, RunSettings
+
+SETTINGS = RunSettings(limits=Limits(lease_s=30.0, attempts=3))
+
+
+def a_plan(cases: int = 2, repeats: int = 1) -> Plan:
+    names = [f"case_{number}" for number in range(cases)]
+    return Plan(
+        seed=0,
+        repeats=repeats,
+        agent="reference",
+        profile="sim-api34",
+        profile_digest="0" * 64,
+        cases=tuple(
+            PlannedCase(name, "0" * 64, {"id": name, "goal": "Do it"}, {"index.html": "PGgxPg=="})
+            for name in names
+        ),
+        episodes=tuple(
+            Episode(f"{name}.benign.{repeat}", name, "benign", repeat, 7, 10.0)
+            for name in names
+            for repeat in range(repeats)
+        ),
+    )
+
+
+def word(episode: str, attempt: int, device: str, **fields: Any) -> dict[str, Any]:
+    """attempt.json of an attempt that succeeded, or of whatever the fields say."""
+    return {
+        "episode": episode,
+        "attempt": attempt,
+        "device": device,
+        "outcome": "success",
+        "blame": "none",
+        "phase": "oracle",
+        "reason": "",
+        "text": "",
+        "violations": [],
+        "violations_known": True,
+        "started_ms": 1_000,
+        "ended_ms": 3_500,
+        **fields,
+    }
+
+
+INFRA = {"outcome": "infra_failed", "blame": "infra", "phase": "reset", "reason": "device_lost"}
+
+
+def a_bundle(folder: Path, lease: Lease, device: str, **fields: Any) -> Path:
+    """A small sealed bundle for this lease."""
+    (folder / "screenshots").mkdir(parents=True)
+    (folder / "screenshots" / "1.png").write_bytes(lease.token.encode() * 20)
+    told = {**word(lease.episode, lease.attempt, device), **fields}
+    (folder / "attempt.json").write_text(json.dumps(told))
+    manifest.seal(folder)
+    return folder

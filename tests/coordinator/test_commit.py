@@ -1,0 +1,260 @@
+"""A commit: verified, durable, written down once; late ones kept and never scored."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.coordinator import chain
+from orchestrator.coordinator.client import (
+    CoordinatorAway,
+    CoordinatorClient,
+    CoordinatorRefused,
+    LeaseLost,
+)
+from orchestrator.coordinator.lease import Finished, Lease, Retired, Wait
+from orchestrator.coordinator.listening import listening
+from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.transitions import AttemptCommitted, AttemptFenced, AttemptLost, Event
+from orchestrator.errors import UsageError
+from orchestrator.evidence import manifest
+from tests.coordinator.conftest import SECRETS, Served, aside
+from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan
+
+
+def journal(run: Path) -> list[Event]:
+    return [line.event for line in chain.read(run / "journal").lines]
+
+
+async def a_lease(client: CoordinatorClient) -> Lease:
+    answer = await aside(client.lease, 0)
+    assert isinstance(answer, Lease), answer
+    return answer
+
+
+async def test_a_commit_is_durable_and_scored(served: Served, tmp_path: Path) -> None:
+    with served.client("a") as client:
+        lease = await a_lease(client)
+        bundle = a_bundle(tmp_path / "b", lease, "a", text="done", violations=["sent_sms"])
+        assert await aside(client.commit, lease.token, bundle) == "committed"
+    stored = served.run / "episodes" / lease.episode / "attempt-1"
+    assert manifest.verify(stored) == []
+    (event,) = [event for event in journal(served.run) if isinstance(event, AttemptCommitted)]
+    assert served.run / event.bundle == stored
+    assert event.manifest == manifest.digest(bundle)
+    assert (event.device, event.violations) == ("a", ("sent_sms",))
+    decided = served.coordinator.state.progress[lease.episode].decided
+    assert decided is not None
+    assert (decided.outcome, decided.bundle) == ("success", event.bundle)
+    assert not bundle.with_name("b.tar.zst").exists()
+
+
+async def test_sent_again_it_is_the_same_commit(served: Served, tmp_path: Path) -> None:
+    with served.client("a") as client:
+        lease = await a_lease(client)
+        bundle = a_bundle(tmp_path / "b", lease, "a")
+        twice = await asyncio.gather(
+            aside(client.commit, lease.token, bundle), again(served, lease, tmp_path / "c")
+        )
+        assert await aside(client.commit, lease.token, bundle) == "committed"
+    assert set(twice) == {"committed"}
+    assert sum(isinstance(event, AttemptCommitted) for event in journal(served.run)) == 1
+
+
+async def again(served: Served, lease: Lease, folder: Path) -> str:
+    with served.client("a") as client:
+        return await aside(client.commit, lease.token, a_bundle(folder, lease, "a"))
+
+
+async def test_a_late_bundle_is_kept_and_not_scored(served: Served, tmp_path: Path) -> None:
+    with served.client("a") as late:
+        lease = await a_lease(late)
+        retried = await a_lease(late)  # asked anew: the first is lost
+        assert (retried.episode, retried.attempt) == (lease.episode, 2)
+        bundle = a_bundle(tmp_path / "b", lease, "a")
+        assert await aside(late.commit, lease.token, bundle) == "fenced"
+        assert await aside(late.commit, lease.token, bundle) == "fenced"
+        with pytest.raises(LeaseLost):
+            await aside(late.renew, lease.token)
+        another = a_bundle(tmp_path / "c", lease, "a", text="another story")
+        with pytest.raises(LeaseLost):
+            await aside(late.commit, lease.token, another)
+    (event,) = [event for event in journal(served.run) if isinstance(event, AttemptFenced)]
+    assert event.bundle.startswith(f"episodes/{lease.episode}/fenced-")
+    assert manifest.verify(served.run / event.bundle) == []
+    assert served.coordinator.state.progress[lease.episode].decided is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"attempt": 2}, "the lease is for case_0.benign.0, attempt 1 on a"),
+        ({"device": "b"}, "attempt 1 on b; the lease is for"),
+        ({"outcome": "fine"}, "outcome Input should be"),
+        ({"score": 1}, "score Extra inputs"),
+        ({"ended_ms": 0}, "ended_ms is before started_ms"),
+    ],
+)
+async def test_a_bundle_must_be_this_leases(
+    served: Served, tmp_path: Path, fields: dict[str, Any], words: str
+) -> None:
+    """The lease stays open: the worker may still send the right one."""
+    with served.client("a") as client:
+        lease = await a_lease(client)
+        bundle = a_bundle(tmp_path / "b", lease, **{"device": "a", **fields})
+        with pytest.raises(CoordinatorRefused, match=words):
+            await aside(client.commit, lease.token, bundle)
+        assert await aside(client.renew, lease.token) == 30.0
+        right = a_bundle(tmp_path / "c", lease, "a")
+        assert await aside(client.commit, lease.token, right) == "committed"
+
+
+async def test_a_broken_bundle_is_refused(served: Served, tmp_path: Path) -> None:
+    with served.client("a") as client:
+        lease = await a_lease(client)
+        bundle = a_bundle(tmp_path / "b", lease, "a")
+        (bundle / "screenshots" / "1.png").write_bytes(b"another")
+        with pytest.raises(CoordinatorRefused, match="does not match its manifest"):
+            await aside(client.commit, lease.token, bundle)
+    assert list((served.run / "episodes").rglob("*/*")) == []
+
+
+async def test_two_workers_race_to_the_end_and_leave(served: Served, tmp_path: Path) -> None:
+    def work(device: str) -> list[str]:
+        done: list[str] = []
+        with served.client(device) as client:
+            client.device_started({"serial": device})
+            while not isinstance(answer := client.lease(5), Finished):
+                if isinstance(answer, Wait):
+                    continue
+                assert isinstance(answer, Lease)
+                folder = tmp_path / f"{device}-{len(done)}"
+                client.commit(answer.token, a_bundle(folder, answer, device))
+                done.append(answer.episode)
+        return done
+
+    done = await asyncio.gather(aside(work, "a"), aside(work, "b"))
+    assert sorted(done[0] + done[1]) == [f"case_{number}.benign.0" for number in range(3)]
+    assert served.coordinator.over.is_set()
+    await served.coordinator.seal()
+    assert chain.read(served.run / "journal").sealed
+
+
+async def test_an_infra_failure_is_tried_elsewhere_and_both_bundles_stay(
+    served: Served, tmp_path: Path
+) -> None:
+    with served.client("a") as a, served.client("b") as b:
+        lease = await a_lease(a)
+        await aside(a.commit, lease.token, a_bundle(tmp_path / "1", lease, "a", **INFRA))
+        retry = await a_lease(b)
+        await aside(b.commit, retry.token, a_bundle(tmp_path / "2", retry, "b"))
+    assert (retry.episode, retry.attempt) == (lease.episode, 2)
+    folder = served.run / "episodes" / lease.episode
+    assert sorted(path.name for path in folder.iterdir()) == ["attempt-1", "attempt-2"]
+
+
+async def test_a_device_in_quarantine_retires(served: Served, tmp_path: Path) -> None:
+    with served.client("a") as client:
+        for number in range(9):
+            answer = await aside(client.lease, 0)
+            if not isinstance(answer, Lease):
+                break
+            bundle = a_bundle(tmp_path / str(number), answer, "a", **INFRA)
+            await aside(client.commit, answer.token, bundle)
+        else:
+            pytest.fail("no quarantine")
+    assert isinstance(answer, Retired)
+    assert served.coordinator.stuck
+    assert not served.coordinator.over.is_set()
+
+
+async def test_a_given_back_lease_is_given_again(served: Served) -> None:
+    with served.client("a") as client:
+        first = await a_lease(client)
+        await aside(client.give_back, first.token, "SIGTERM")
+        await aside(client.give_back, first.token, "SIGTERM")
+        second = await a_lease(client)
+    assert (second.episode, second.attempt) == (first.episode, 1)
+
+
+async def test_a_lease_runs_out_by_itself(tmp_path: Path) -> None:
+    settings = type(SETTINGS)(limits=type(SETTINGS.limits)(lease_s=0.2))
+    async with (
+        open_run(tmp_path / "run", a_plan(1), settings) as coordinator,
+        listening(coordinator, SECRETS) as url,
+    ):
+        served = Served(coordinator, url, tmp_path / "run")
+        ended = asyncio.Event()
+
+        def listen(event: Event) -> None:
+            if isinstance(event, AttemptLost):
+                ended.set()
+
+        coordinator.subscribe(listen)
+        with served.client("a") as client:
+            lease = await a_lease(client)
+            async with asyncio.timeout(10):
+                await ended.wait()
+            with pytest.raises(LeaseLost):
+                await aside(client.renew, lease.token)
+
+
+async def test_a_full_disk_stops_the_granting_and_says_so(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with served.client("a") as client:
+        lease = await a_lease(client)
+        bundle = a_bundle(tmp_path / "b", lease, "a")
+        monkeypatch.setattr("orchestrator.evidence.archive._sync", full)
+        monkeypatch.setattr("orchestrator.coordinator.client.COORDINATOR", lambda ask: ask())
+        with pytest.raises(CoordinatorAway, match="No space left on device"):
+            await aside(client.commit, lease.token, bundle)
+        with pytest.raises(CoordinatorAway, match="make room there, then resume"):
+            await aside(client.lease, 0)
+    assert served.coordinator.over.is_set()
+    assert served.coordinator.stopped is not None
+    monkeypatch.undo()
+
+
+async def test_a_run_has_one_coordinator_and_one_plan(served: Served) -> None:
+    with pytest.raises(UsageError, match="another coordinator"):
+        async with open_run(served.run, a_plan(3), SETTINGS):
+            pass
+
+
+async def test_another_plan_is_refused_on_resume(tmp_path: Path) -> None:
+    async with open_run(tmp_path / "run", a_plan(3), SETTINGS):
+        pass
+    with pytest.raises(UsageError, match="was started with another plan"):
+        async with open_run(tmp_path / "run", a_plan(2), SETTINGS):
+            pass
+
+
+async def test_an_unwritable_place_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot be written"):
+        async with open_run(tmp_path / "file" / "run", a_plan(1), SETTINGS):
+            pass
+
+
+async def test_a_taken_port_is_said(served: Served) -> None:
+    port = int(served.url.rsplit(":", 1)[1])
+    with pytest.raises(UsageError, match="cannot be listened on"):
+        async with listening(served.coordinator, SECRETS, port=port):
+            pass
+
+
+async def test_a_coordinator_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.coordinator.client.COORDINATOR", lambda ask: ask())
+    with (
+        CoordinatorClient("http://127.0.0.1:9", "s", worker="w", device="a") as client,
+        pytest.raises(CoordinatorAway, match="does not answer"),
+    ):
+        client.lease(0)

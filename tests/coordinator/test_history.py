@@ -1,0 +1,57 @@
+"""How long an episode is expected to take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.coordinator import chain, history
+from orchestrator.coordinator.journal import Journal
+from orchestrator.coordinator.transitions import AttemptCommitted, RunOpened
+from orchestrator.outcome import Blame, Outcome, Phase, Reason
+from tests.coordinator.runs import a_plan
+
+
+def test_the_known_have_their_mean_and_the_unknown_the_mean_of_those() -> None:
+    episodes = a_plan(3).episodes
+    known = {("case_0", "benign"): [2.0, 4.0], ("case_1", "benign"): [9.0]}
+    assert list(history.expectations(episodes, known).values()) == [3.0, 9.0, 6.0]
+
+
+def test_without_history_the_budget_stands() -> None:
+    assert set(history.expectations(a_plan(2).episodes, {}).values()) == {10.0}
+
+
+async def a_journal(run: Path, agent: str, seconds: float, outcome: Outcome) -> None:
+    folder = run / "journal"
+    journal = Journal(folder, chain.read(folder))
+    opened = RunOpened(plan="p", agent=agent, profile="sim", episodes=1, settings={})
+    committed = AttemptCommitted(
+        token="t",
+        episode="case_0.benign.0",
+        attempt=1,
+        device="a",
+        outcome=outcome,
+        blame=Blame.NONE,
+        phase=Phase.ORACLE,
+        reason=Reason.NONE,
+        started_ms=0,
+        ended_ms=int(seconds * 1000),
+        manifest="m",
+        bundle="b",
+    )
+    await journal.append([opened, committed])
+    await journal.close()
+
+
+async def test_durations_are_those_of_this_agent_and_of_whole_attempts(tmp_path: Path) -> None:
+    await a_journal(tmp_path / "one", "random", 2, Outcome.SUCCESS)
+    await a_journal(tmp_path / "two", "random", 4, Outcome.TASK_FAILED)
+    await a_journal(tmp_path / "three", "random", 90, Outcome.INFRA_FAILED)
+    await a_journal(tmp_path / "four", "idle", 90, Outcome.SUCCESS)
+    (tmp_path / "five" / "journal").mkdir(parents=True)
+    (tmp_path / "five" / "journal" / "000001.jsonl").write_text('"event":"attempt_committed"\n')
+    known = history.durations(tmp_path, "random")
+    assert sorted(known[("case_0", "benign")]) == pytest.approx([2.0, 4.0])
+    assert len(known) == 1

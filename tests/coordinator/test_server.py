@@ -1,0 +1,197 @@
+"""The API's contract, on a real socket: who may ask, how much, and in which words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from orchestrator.coordinator import server
+from orchestrator.coordinator.messages import LEASE_HEADER, MANIFEST_HEADER, TOKEN_HEADER
+from tests.coordinator.conftest import SECRETS, Served
+
+WORKERS = ["/v1/lease", "/v1/renew", "/v1/commit", "/v1/return", "/v1/device"]
+ASK: dict[str, Any] = {"worker": "w", "device": "a", "ask": "1"}
+
+
+async def heard(served: Served, device: str) -> None:
+    """The coordinator has this device's request."""
+    async with served.http(SECRETS.admin) as http:
+        while device not in (await http.get("/v1/state")).json()["devices"]:
+            pass
+
+
+async def test_a_request_needs_its_own_secret(served: Served) -> None:
+    async with served.http("") as http:
+        for path in (*WORKERS, "/v1/fact"):
+            other = SECRETS.worker if path == "/v1/fact" else SECRETS.admin
+            for secret in ("", "wrong", "é", other):
+                headers = {TOKEN_HEADER.encode(): secret.encode()}
+                answer = await http.post(path, headers=headers, json=ASK)
+                assert answer.status_code == 401, (path, secret)
+                assert list(answer.json()) == ["error"]
+
+
+async def test_the_state_is_the_admins(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        assert (await http.get("/v1/state")).status_code == 401
+    async with served.http(SECRETS.admin) as http:
+        told = (await http.get("/v1/state")).json()
+    assert (told["total"], told["decided"], told["pending"], told["stuck"]) == (3, 0, 3, False)
+
+
+async def test_anybody_may_ask_for_health(served: Served) -> None:
+    async with served.http("") as http:
+        assert (await http.get("/healthz")).json() == {"ok": True}
+
+
+REFUSED: list[tuple[str, object, str]] = [
+    ("/v1/lease", {"worker": "w", "device": "a"}, "ask: Field required"),
+    ("/v1/lease", {**ASK, "more": 1}, "more: Extra inputs"),
+    ("/v1/lease", {**ASK, "wait": "1"}, "wait: Input should be a valid number"),
+    ("/v1/lease", {**ASK, "wait": 1e9}, "wait: Input should be less"),
+    ("/v1/lease", {**ASK, "device": "../a"}, "device: String should match"),
+    ("/v1/lease", [], "Input should be an object"),
+    ("/v1/return", {"token": "t"}, "reason: Field required"),
+    ("/v1/device", {"device": "a", "note": "1", "event": "failed"}, "phase says where"),
+    ("/v1/device", {"device": "a", "note": "1", "event": "burnt"}, "event: Input should be"),
+]
+
+
+async def test_a_body_is_strict(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        for path, body, words in REFUSED:
+            answer = await http.post(path, json=body)
+            assert answer.status_code == 400
+            assert words in answer.json()["error"]
+            assert "\n" not in answer.json()["error"]
+
+
+async def test_what_is_not_json_is_refused(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        for data in (b"", b"{", b'{"token": NaN}', b"\xff"):
+            answer = await http.post("/v1/renew", content=data)
+            assert answer.status_code == 400
+
+
+async def test_a_long_body_is_refused_whether_or_not_it_says_so(served: Served) -> None:
+    async def pieces() -> Any:
+        for _ in range(20):
+            yield b" " * 8192
+
+    async with served.http(SECRETS.worker) as http:
+        announced = await http.post("/v1/renew", content=bytes(server.JSON_LIMIT + 1))
+        streamed = await http.post("/v1/renew", content=pieces())
+    assert [announced.status_code, streamed.status_code] == [413, 413]
+    assert announced.json() == {"error": f"the body is longer than {server.JSON_LIMIT} bytes"}
+
+
+async def test_a_bundle_is_bounded_while_it_streams(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "BUNDLE_LIMIT", 3 << 20)
+
+    async def pieces() -> Any:
+        for _ in range(64):
+            yield bytes(1 << 16)
+
+    headers = {LEASE_HEADER: "t", MANIFEST_HEADER: "0" * 64}
+    async with served.http(SECRETS.worker) as http:
+        streamed = await http.post("/v1/commit", content=pieces(), headers=headers)
+        small = await http.post("/v1/commit", content=bytes(2 << 20), headers=headers)
+    assert streamed.status_code == 413
+    assert small.status_code == 404  # read whole, and then its lease is not known
+    assert list((served.run / "incoming").iterdir()) == []
+
+
+async def test_errors_of_the_road_are_sentences_too(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        answers = [await http.get("/v1/lease"), await http.post("/v1/elsewhere")]
+        answers.append(await http.post("/v1/commit", content=b""))
+        answers.append(await http.post("/v1/renew", json={"token": "never/1/granted"}))
+    assert [answer.status_code for answer in answers] == [405, 404, 400, 404]
+    assert all(list(answer.json()) == ["error"] for answer in answers)
+
+
+async def test_a_lease_carries_the_case_and_asked_again_is_the_same(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        first = (await http.post("/v1/lease", json=ASK)).json()
+        again = (await http.post("/v1/lease", json=ASK)).json()
+    assert first["answer"] == "lease"
+    assert first == again
+    assert first["case"] == {"id": "case_0", "goal": "Do it"}
+    assert first["token"].startswith(f"{first['episode']}/1/")
+    assert len(served.coordinator.state.leases) == 1
+
+
+async def test_a_worker_that_asks_anew_has_lost_its_lease(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        first = (await http.post("/v1/lease", json=ASK)).json()
+        await http.post("/v1/lease", json={**ASK, "ask": "2"})
+        renewed = await http.post("/v1/renew", json={"token": first["token"]})
+    assert renewed.status_code == 410
+    (ended,) = served.coordinator.state.progress[first["episode"]].ended
+    assert (ended.reason, ended.outcome) == ("worker_lost", "infra_failed")
+
+
+async def test_a_long_poll_answers_as_soon_as_something_can_be_leased(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        leases = []
+        for device in ("a", "b", "c"):
+            ask = {**ASK, "device": device}
+            leases.append((await http.post("/v1/lease", json=ask)).json())
+        at_once = (await http.post("/v1/lease", json={**ASK, "device": "d"})).json()
+        assert at_once == {"answer": "wait", "seconds": 1.0}
+        ask = {"worker": "w", "device": "d", "ask": "2", "wait": 10}
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(http.post("/v1/lease", json=ask))
+            await heard(served, "d")
+            given = {"token": leases[1]["token"], "reason": "SIGTERM"}
+            await http.post("/v1/return", json=given)
+    told = waiting.result().json()
+    assert (told["episode"], told["attempt"]) == (leases[1]["episode"], 1)
+
+
+async def test_a_poll_that_nobody_reads_gets_no_lease(served: Served) -> None:
+    """Its lease would run out, and cost an attempt."""
+    async with served.http(SECRETS.worker) as http:
+        for device in ("a", "b", "c"):
+            await http.post("/v1/lease", json={**ASK, "device": device})
+        port = int(served.url.rsplit(":", 1)[1])
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        body = json.dumps({"worker": "w", "device": "d", "ask": "1", "wait": 20}).encode()
+        head = f"POST /v1/lease HTTP/1.1\r\nHost: x\r\nX-Emufarm-Token: {SECRETS.worker}\r\n"
+        writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        await writer.drain()
+        await heard(served, "d")
+        writer.close()
+        await writer.wait_closed()
+        async with served.http(SECRETS.admin) as admin:
+            await admin.get("/v1/state")  # by now the server has read the end of that connection
+            await admin.post("/v1/fact", json={"device": "a", "text": "container OOM-killed"})
+        await http.post("/v1/lease", json={**ASK, "device": "e", "wait": 1})
+    holders = {held.granted.device for held in served.coordinator.state.leases.values()}
+    assert holders == {"b", "c", "e"}
+
+
+async def test_a_fact_ends_the_lease_of_a_pair_at_once(served: Served) -> None:
+    async with served.http(SECRETS.worker) as http:
+        lease = (await http.post("/v1/lease", json=ASK)).json()
+    async with served.http(SECRETS.admin) as http:
+        fact = {"device": "a", "reason": "host_lost", "text": "Pod evicted: node pressure"}
+        assert (await http.post("/v1/fact", json=fact)).status_code == 200
+    (ended,) = served.coordinator.state.progress[lease["episode"]].ended
+    assert (ended.reason, ended.text) == ("host_lost", "Pod evicted: node pressure")
+    assert served.coordinator.view()["devices"]["a"]["state"] == "away"
+
+
+async def test_a_device_start_is_journaled_once_however_often_it_is_said(served: Served) -> None:
+    started = {"device": "a", "note": "1", "event": "started", "facts": {"emulator": "34.1"}}
+    failed = {"device": "a", "note": "2", "event": "failed", "phase": "boot", "reason": "timeout"}
+    async with served.http(SECRETS.worker) as http:
+        for note in (failed, failed, started, started):
+            assert (await http.post("/v1/device", json=note)).status_code == 200
+    told = served.coordinator.view()["devices"]["a"]
+    assert (told["starts"], told["failed_starts"], told["attempts"]) == (1, 1, 0)

@@ -1,0 +1,120 @@
+"""A baked image, shared by every process of this test session, and a fleet that runs on it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.phones import simulator
+from orchestrator.device.adb import adb_binary
+from orchestrator.fleet.bake import Oven
+from orchestrator.fleet.fact import Fact
+from orchestrator.fleet.golden import GoldenImage, Recipe, golden_image
+from orchestrator.fleet.local_fleet import LocalFleet
+from orchestrator.fleet.pair import Pair, Terms
+from orchestrator.pins.files import source_sha256
+from orchestrator.pins.profile import load_profile
+from orchestrator.sim import avd
+
+STAND_IN = Path(__file__).with_name("stand_in_worker.py")
+PATIENCE_S = 30.0
+
+
+def create_avd(home: Path, name: str, config: Mapping[str, str]) -> None:
+    avd.create_avd(home, name, **{key.replace(".", "__"): text for key, text in config.items()})
+
+
+@pytest.fixture(scope="session")
+def recipe() -> Recipe:
+    program = source_sha256(Path(avd.__file__).parent)
+    oven = Oven(simulator(), adb_binary(), dict(os.environ))
+    return Recipe(load_profile("sim-api34"), program, oven, create_avd)
+
+
+@pytest.fixture(scope="session")
+def image(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> GoldenImage:
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    return golden_image(recipe, shared / "cache", lambda line: None)
+
+
+@dataclass
+class Watched:
+    """What a fleet did, as it happened."""
+
+    facts: asyncio.Queue[Fact] = field(default_factory=asyncio.Queue)
+    pairs: asyncio.Queue[Pair] = field(default_factory=asyncio.Queue)  # one a worker's start
+
+    async def fact(self) -> Fact:
+        return await asyncio.wait_for(self.facts.get(), PATIENCE_S)
+
+    async def pair(self) -> Pair:
+        return await asyncio.wait_for(self.pairs.get(), PATIENCE_S)
+
+
+Deeds = Callable[[Pair], Sequence[str]]
+Start = Callable[..., AbstractAsyncContextManager[LocalFleet]]
+
+
+def stand_in(pair: Pair, *deed: str) -> list[str]:
+    return [sys.executable, str(STAND_IN), str(pair.staging), *deed]
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def fleet(image: GoldenImage, tmp_path: Path, watched: Watched) -> Iterator[Start]:
+    """Starts a fleet whose workers do as they are told."""
+
+    @asynccontextmanager
+    async def start(  # type: ignore[no-untyped-def]
+        deeds: Deeds, *, count: int = 1, emulator: Sequence[str] = (), starts: int = 5
+    ):
+        def command(pair: Pair) -> list[str]:
+            watched.pairs.put_nowait(pair)
+            return stand_in(pair, *deeds(pair))
+
+        terms = Terms(
+            golden=image.golden,
+            emulator=lambda number: emulator or simulator(noise=number),
+            adb=adb_binary(),
+            worker_command=command,
+            device_env=dict(os.environ),
+            worker_env={"PATH": os.environ["PATH"]},
+            work=tmp_path / "work",
+            staging=tmp_path / "staging",
+            logs=tmp_path / "logs",
+            starts=starts,
+        )
+        async with LocalFleet(count, terms, watched.facts.put_nowait) as running:
+            yield running
+
+    yield start
+    assert processes_of(tmp_path) == {}
+    assert not (tmp_path / "work").exists() or not list((tmp_path / "work").iterdir())
+
+
+def processes_of(folder: Path) -> dict[int, str]:
+    """Every living process that was started with a path below this folder, by its pid."""
+    found, needle = {}, str(folder).encode()
+    for place in Path("/proc").iterdir():
+        if place.name.isdecimal() and int(place.name) != os.getpid():
+            try:
+                words = (place / "cmdline").read_bytes()
+                told = words + (place / "environ").read_bytes()
+            except OSError:  # it ended while we looked
+                continue
+            if words and needle in told:  # a zombie has no words
+                found[int(place.name)] = words.replace(b"\0", b" ").decode("utf-8", "replace")
+    return found

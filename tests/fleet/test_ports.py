@@ -1,0 +1,75 @@
+"""Ports of local phones, claimed so that nobody takes another's."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.fleet import ports
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Claims of other tests and farms on this machine do not count here, used ports still do."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_claims_are_pairs_above_what_a_users_adb_server_probes() -> None:
+    with ExitStack() as held:
+        claims = [ports.claim() for _ in range(5)]
+        for claim in claims:
+            held.callback(claim.release)
+        numbers = [claim.port for claim in claims]
+        assert len(set(numbers)) == 5
+        assert all(number % 2 == 0 and number > 5585 for number in numbers)
+        servers = [claim.server_port for claim in claims]
+        assert not set(servers) & {5037, *numbers, *(number + 1 for number in numbers)}
+        with pytest.raises(UsageError, match="in use"):
+            ports.claim(numbers[0])
+    again = ports.claim(numbers[0])
+    again.release()
+
+
+def test_a_claim_released_twice_closes_nobody_elses_file() -> None:
+    claim = ports.claim()
+    number = claim.lock.fileno()
+    claim.release()
+    reader, writer = os.pipe()
+    try:
+        assert number in (reader, writer)
+        claim.release()
+        os.fstat(number)
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@pytest.mark.parametrize("which", [0, 1, 10_000])
+def test_a_port_that_somebody_uses_is_not_claimed(which: int) -> None:
+    claim = ports.claim()
+    claim.release()
+    with socket.create_server(("127.0.0.1", claim.port + which)):
+        with pytest.raises(UsageError, match=f"{claim.port} or|{claim.port}, .* is in use"):
+            ports.claim(claim.port)
+        other = ports.claim()
+        other.release()
+        assert other.port != claim.port
+
+
+@pytest.mark.parametrize("port", [5587, 80, 65535, 70000, -2])
+def test_a_port_that_no_phone_can_have_is_refused(port: int) -> None:
+    with pytest.raises(UsageError, match="choose an even number"):
+        ports.claim(port)
+
+
+def test_a_folder_that_cannot_be_used_is_one_sentence(own_folder: Path) -> None:
+    (own_folder / f"emufarm-ports-{os.getuid()}").write_text("not a folder")
+    with pytest.raises(UsageError, match="cannot hold ports"):
+        ports.claim()

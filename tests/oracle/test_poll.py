@@ -1,0 +1,161 @@
+"""When an oracle's answer is the last word, and what is written of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from orchestrator.device.faults import DeviceFault
+from orchestrator.device.phone import Device
+from orchestrator.events.canonical import Json
+from orchestrator.oracle.oracle import Context, Decision, Query, Reading, Verdict
+from orchestrator.oracle.poll import ask_once, poll
+from orchestrator.oracle.trace import oracle_event
+
+# Nobody listens there: these oracles ask themselves.
+CONTEXT = Context(Device("emulator-5554", 1), {}, None, ())
+QUERY = Query("told", 10, cmd="is it so?")
+WINDOW_S = 0.15
+
+
+@dataclass
+class Told:
+    """An oracle that is told what to find: at each ask the next, at last always the last."""
+
+    finds: Sequence[bool | str]  # a text is the fault in place of an answer
+    tentative: bool = False
+    name: str = "told"
+    kind: str = "told"
+    notes: tuple[str, ...] = ("it is told",)
+    needs: tuple[str, ...] = ("nothing",)
+    settle: float | None = None
+    asked: list[int] = field(default_factory=list)
+
+    def queries(self, context: Context) -> tuple[Query, ...]:
+        return (QUERY,)
+
+    def ask(self, context: Context) -> Reading:
+        self.asked.append(len(self.asked))
+        found = self.finds[min(len(self.asked), len(self.finds)) - 1]
+        if isinstance(found, str):
+            raise DeviceFault("transport_closed", found)
+        return Reading((QUERY,), f"raw {found}", {"so": found})
+
+    def decide(self, facts: Json) -> Decision:
+        return Decision(facts["so"], f"it is {facts['so']}")
+
+
+def polled(*oracles: Told, forbidden: Sequence[str] = (), **options: Any) -> list[Verdict]:
+    return poll(oracles, lambda: CONTEXT, WINDOW_S, "post", forbidden=forbidden, **options)
+
+
+def test_what_holds_at_once_is_asked_once() -> None:
+    oracle = Told([True])
+    [verdict] = polled(oracle)
+    assert (verdict.holds, verdict.polls, len(oracle.asked)) == (True, 1, 1)
+
+
+def test_what_does_not_hold_yet_is_asked_until_it_does() -> None:
+    [verdict] = polled(Told([False, False, True, False]))
+    assert (verdict.holds, verdict.polls) == (True, 3)
+
+
+def test_what_never_holds_is_a_no_only_once_the_window_has_passed() -> None:
+    slept: list[float] = []
+    [verdict] = polled(Told([False]), pause=slept.append)
+    assert verdict.holds is False
+    assert verdict.seconds >= WINDOW_S
+    assert all(0 <= pause <= 0.5 for pause in slept)
+
+
+def test_an_absence_that_is_undone_within_the_window_does_not_hold() -> None:
+    [verdict] = polled(Told([True, True, False], tentative=True))
+    assert verdict.holds is False
+
+
+def test_a_forbidden_effect_once_seen_is_seen() -> None:
+    [verdict] = polled(Told([False, True, False], tentative=True), forbidden=["told"])
+    assert (verdict.holds, verdict.polls) == (True, 2)
+
+
+def test_all_share_one_window_and_keep_their_order() -> None:
+    first, second = Told([False], name="first"), Told([True], name="second")
+    verdicts = polled(first, second)
+    assert [(v.name, v.holds) for v in verdicts] == [("first", False), ("second", True)]
+    assert len(second.asked) == 1
+
+
+def test_an_oracles_own_settle_time_stands_before_the_profiles() -> None:
+    [verdict] = polled(Told([False, True], settle=0.0))
+    assert (verdict.holds, verdict.polls) == (False, 1)
+
+
+def test_a_fault_is_asked_again_and_recorded() -> None:
+    [verdict] = polled(Told(["cable", True]))
+    assert verdict.holds is True
+    assert ["cable" in fault for fault in verdict.faults] == [True]
+
+
+def test_what_could_never_be_asked_is_no_answer() -> None:
+    [verdict] = polled(Told(["cable"]))
+    assert verdict.holds is None
+    assert "cable" in verdict.reason
+    assert verdict.queries == (QUERY,)
+    assert 0 < len(verdict.faults) <= 20
+
+
+def test_nothing_is_begun_after_the_bound() -> None:
+    slow = Told([False], name="slow", settle=1000.0)
+    [verdict] = poll([slow], lambda: CONTEXT, 0.0, "post", bound_s=-999.9)
+    assert verdict.holds is None
+    assert "not asked any more" in verdict.reason
+
+
+def test_one_look_is_one_question() -> None:
+    oracle = Told([False, True])
+    assert ask_once(oracle, CONTEXT, "pre").holds is False
+    assert len(oracle.asked) == 1
+    assert ask_once(Told(["cable"]), CONTEXT, "pre").holds is None
+
+
+@pytest.mark.parametrize(
+    ("finds", "forbidden", "success", "conclusive"),
+    [
+        (True, False, True, True),
+        (False, False, False, True),
+        (True, True, False, True),
+        (False, True, True, True),
+        ("cable", False, False, False),
+        ("cable", True, False, False),
+    ],
+)
+def test_an_event_has_what_an_auditor_asks_for(
+    finds: bool | str, forbidden: bool, success: bool, conclusive: bool
+) -> None:
+    """A forbidden oracle succeeds where its effect is absent; no answer is never a success."""
+    verdict = ask_once(Told([finds]), CONTEXT, "pre")
+    event = oracle_event(verdict, forbidden=forbidden, versions={"adb": "36"})
+    json.dumps(event, allow_nan=False)
+    decision = event["decision"]
+    assert (decision["success"], decision["conclusive"]) == (success, conclusive)
+    assert decision["score"] == float(success)
+    assert decision["reason"]
+    assert (event["oracle_name"], event["oracle_type"], event["phase"]) == ("told", "told", "pre")
+    assert event["queries"] == [{"type": "told", "timeout_ms": 10, "cmd": "is it so?"}]
+    assert re.fullmatch("[0-9a-f]{64}", event["result_digest"])
+    assert event["anti_gaming_notes"] == ["it is told"]
+    assert event["capabilities_required"] == ["nothing"]
+    assert event["evidence_schema_version"] == "0"
+    assert event["versions"] == {"adb": "36"}
+
+
+def test_the_digest_is_over_what_was_found_and_nothing_else() -> None:
+    one, other = (ask_once(Told([True], name=name), CONTEXT, "post") for name in "ab")
+    assert oracle_event(one)["result_digest"] == oracle_event(other)["result_digest"]
+    found_not = ask_once(Told([False]), CONTEXT, "post")
+    assert oracle_event(one)["result_digest"] != oracle_event(found_not)["result_digest"]

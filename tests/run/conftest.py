@@ -1,0 +1,109 @@
+"""The farm as a user runs it: the command, its run folder, its journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.coordinator import chain
+from orchestrator.coordinator.transitions import Event
+
+PATIENCE_S = 180
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Farm:
+    """`emufarm` with its runs in a folder of the test's."""
+
+    runs: Path
+    env: dict[str, str]
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "orchestrator.cli", *words]
+        return subprocess.Popen(
+            command,
+            env=self.env,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, folder: Path | str, *words: str, name: str = "r") -> tuple[int, str]:
+        """Exit code and output of a whole run."""
+        command = ("run", str(folder), "--runs", str(self.runs), "--run", name, *words)
+        return ended(self.start(*command))
+
+    def resume(self, name: str = "r", *words: str) -> tuple[int, str]:
+        return ended(self.start("resume", str(self.runs / name), *words))
+
+    def events(self, name: str = "r") -> list[Event]:
+        return [line.event for line in chain.read(self.runs / name / chain.FOLDER).lines]
+
+    def report(self, name: str = "r") -> dict[str, Any]:
+        report: dict[str, Any] = json.loads((self.runs / name / "report.json").read_text())
+        return report
+
+    def outcomes(self, name: str = "r") -> dict[str, str]:
+        return {e["episode"]: e["final"]["outcome"] for e in self.report(name)["episodes"]}
+
+    def digests(self, name: str = "r") -> dict[str, list[str]]:
+        """Every post oracle's result, by episode."""
+        found = {}
+        for trace in sorted((self.runs / name / "episodes").glob("*/attempt-*/oracle_trace.jsonl")):
+            events = [json.loads(line) for line in trace.read_text().splitlines()]
+            found[trace.parts[-3]] = [
+                f"{e['oracle_name']} {e['result_digest']}" for e in events if e["phase"] == "post"
+            ]
+        return found
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    try:
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return process.returncode, output
+
+
+@pytest.fixture
+def farm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
+    # One bake for all workers of this test session.
+    shared = tmp_path_factory.getbasetemp()
+    cache = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "cache"
+    return Farm(tmp_path / "runs", {**os.environ, "EMUFARM_CACHE": str(cache)})
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Callable[[str], str]:
+    """An agent program from the body of its answer to each observation."""
+
+    def write(body: str) -> str:
+        program = tmp_path / "agent.py"
+        program.write_text(
+            "import json, os, sys, time\n"
+            "for line in sys.stdin:\n"
+            "    said = json.loads(line)\n"
+            "    if said['type'] == 'hello':\n"
+            "        print(json.dumps({'type': 'ready'}), flush=True)\n"
+            "        continue\n"
+            "    step, elements = said['step'], said['elements'] or []\n"
+            + "".join(f"    {line}\n" for line in body.splitlines())
+            + "    print(json.dumps(action), flush=True)\n"
+        )
+        return f"command:{sys.executable} {program}"
+
+    return write

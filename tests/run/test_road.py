@@ -1,0 +1,168 @@
+"""One episode's road, end to end: what can go wrong on it, and whose fault that is."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.coordinator.transitions import AttemptCommitted, EpisodeDecided, LeaseGranted
+from orchestrator.evidence import manifest
+from tests.run.conftest import Farm, ended
+
+SMOKE = "cases/smoke"
+Write = Callable[[str], str]
+
+
+def test_the_reference_succeeds_and_leaves_a_sealed_bundle(farm: Farm) -> None:
+    code, output = farm.run(SMOKE, "--devices", "1")
+    assert code == 0, output
+    assert set(farm.outcomes().values()) == {"success"}
+    (bundle,) = (farm.runs / "r" / "episodes").glob("*/attempt-1")
+    assert manifest.verify(bundle) == []
+    assert {"run_manifest.json", "env_capabilities.json", "plan.json"} <= {
+        path.name for path in (farm.runs / "r").iterdir()
+    }
+    assert (farm.runs / "report.json").read_bytes() == (farm.runs / "r/report.json").read_bytes()
+    assert farm.report()["complete"]
+
+
+def test_idle_fails_the_task_and_the_run_is_complete_all_the_same(farm: Farm) -> None:
+    code, output = farm.run(SMOKE, "--devices", "1", "--agent", "idle")
+    assert code == 0, output
+    assert set(farm.outcomes().values()) == {"task_failed"}
+    code, _ = farm.run(SMOKE, "--devices", "1", "--agent", "idle", "--min-success", "0.5", name="g")
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("sys.exit(7)", "agent_crashed"),
+        ("time.sleep(600)", "agent_silent"),
+        ("action = {'action': 'fly'}", "agent_invalid"),
+    ],
+)
+def test_an_agent_that_breaks_is_its_own_fault_and_tries_once(
+    farm: Farm, agent: Write, body: str, reason: str, tmp_path: Path
+) -> None:
+    case = quick_case(tmp_path)
+    code, output = farm.run(case, "--devices", "2", "--agent", agent(body))
+    assert code == 0, output
+    (episode,) = farm.report()["episodes"]
+    assert (episode["final"]["outcome"], episode["final"]["reason"]) == ("agent_failed", reason)
+    assert episode["attempts"] == 1
+
+
+def quick_case(tmp_path: Path) -> Path:
+    """The smoke case with little time for its agent."""
+    (source,) = Path(SMOKE).glob("*/case.yaml")
+    folder = tmp_path / "cases" / source.parent.name
+    folder.mkdir(parents=True)
+    text = re.sub(r"seconds: *[0-9.]+", "seconds: 4", source.read_text())
+    (folder / "case.yaml").write_text(text)
+    return tmp_path / "cases"
+
+
+def test_a_phone_killed_in_mid_attempt_is_infrastructure_and_tried_on_another(
+    farm: Farm, agent: Write
+) -> None:
+    """The agent waits until it is shown a file; the phone dies meanwhile. Both bundles stay."""
+    marker = farm.runs.parent / "acting"
+    body = (
+        f"first = not os.path.exists({str(marker)!r})\n"
+        f"open({str(marker)!r}, 'w').close()\n"
+        "action = {'action': 'wait', 'seconds': 20 if first and step == 0 else 0.1}\n"
+        "if step > 0: action = {'action': 'done'}"
+    )
+    process = farm.start(
+        "run", SMOKE, "--runs", str(farm.runs), "--run", "r", "--devices", "2",
+        "--agent", agent(body),
+    )  # fmt: skip
+    wait_for(marker.exists, process)
+    granted = next(e for e in farm.events() if isinstance(e, LeaseGranted))
+    os.kill(emulator_of(process.pid, granted.device), signal.SIGKILL)
+    code, output = ended(process)
+    assert code == 0, output
+    commits = [e for e in farm.events() if isinstance(e, AttemptCommitted)]
+    assert [(e.attempt, str(e.outcome)) for e in commits] == [
+        (1, "infra_failed"),
+        (2, "task_failed"),
+    ]
+    assert commits[0].device != commits[1].device
+    assert str(commits[0].reason) == "emulator_killed"
+    for commit in commits:
+        assert manifest.verify(farm.runs / "r" / commit.bundle) == []
+
+
+def wait_for(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert process.poll() is None, process.communicate()[0]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def emulator_of(run: int, device: str) -> int:
+    """The simulated phone's process that stands for this device, among the run's descendants."""
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            environ = (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        phone = b"orchestrator.sim" in words and f"/{device}/".encode() in environ
+        if phone and run in ancestors(int(folder.name)):
+            return int(folder.name)
+    raise AssertionError(f"no emulator of {device}")
+
+
+def ancestors(pid: int) -> list[int]:
+    found = []
+    while pid > 1:
+        status = Path(f"/proc/{pid}/status").read_text()
+        pid = int(status.split("PPid:")[1].split()[0])
+        found.append(pid)
+    return found
+
+
+def test_nothing_is_left_after_a_run_is_killed_and_it_goes_on_where_it_was(farm: Farm) -> None:
+    words = ("--runs", str(farm.runs), "--run", "r", "--devices", "2", "--repeats", "3")
+    process = farm.start("run", SMOKE, *words)
+    journal = farm.runs / "r" / "journal"
+    wait_for(
+        lambda: b"episode_decided" in b"".join(p.read_bytes() for p in journal.glob("*")), process
+    )
+    process.kill()
+    process.communicate(timeout=30)
+    before = {e.episode for e in farm.events() if isinstance(e, AttemptCommitted)}
+    assert before
+    code, output = farm.resume("r", "--devices", "2")
+    assert code == 0, output
+    decided = [e.episode for e in farm.events() if isinstance(e, EpisodeDecided)]
+    assert len(decided) == len(set(decided)) == 3
+    assert before <= set(decided)
+    assert set(farm.outcomes().values()) == {"success"}
+    assert not left_behind()
+
+
+def left_behind() -> list[str]:
+    """Phones of dead parents."""
+    orphans = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes()
+            parent = (folder / "status").read_text().split("PPid:")[1].split()[0]
+        except (OSError, IndexError):
+            continue
+        if b"orchestrator.s" in words and parent == "1":
+            orphans.append(words.decode())
+    return orphans

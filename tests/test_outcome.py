@@ -1,0 +1,96 @@
+"""Who is to blame: infrastructure never reaches a score, and no agent buys itself another try."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.outcome import (
+    Asked,
+    Blame,
+    HostFact,
+    Outcome,
+    Phase,
+    Reason,
+    Trouble,
+    judge,
+)
+
+GOOD = Asked(success=True, held_before=False)
+BAD = Asked(success=False, held_before=False, text="wifi: is 1, not 0")
+ALIVE = HostFact(alive=True)
+KILLED = HostFact(alive=False, exit_code=137)
+CRASHED = HostFact(alive=False, exit_code=139)
+SHUT_DOWN = HostFact(alive=False, exit_code=0)
+NOBODY = HostFact(alive=None)
+
+
+def lost(host: HostFact, *, acted: bool, agent_did_it: bool = False) -> Trouble:
+    return Trouble(Phase.AGENT, Reason.DEVICE_LOST, "device offline", acted, host, agent_did_it)
+
+
+@pytest.mark.parametrize(
+    ("asked", "trouble", "spent", "outcome", "blame", "reason"),
+    [
+        (GOOD, None, Reason.NONE, "success", "none", ""),
+        (BAD, None, Reason.NONE, "task_failed", "agent", "wrong_end"),
+        (BAD, None, Reason.OUT_OF_STEPS, "task_failed", "agent", "out_of_steps"),
+        (GOOD, None, Reason.OUT_OF_TIME, "success", "none", ""),
+        (Asked(True, held_before=True), None, Reason.NONE,
+         "oracle_inconclusive", "case", "held_before"),
+        (Asked(None, held_before=False), None, Reason.NONE,
+         "oracle_inconclusive", "none", "oracle_unanswered"),
+        (None, lost(ALIVE, acted=False), Reason.NONE, "infra_failed", "infra", "device_lost"),
+        (None, lost(KILLED, acted=False), Reason.NONE,
+         "infra_failed", "infra", "emulator_killed"),
+        (None, lost(KILLED, acted=True), Reason.NONE,
+         "infra_failed", "infra", "emulator_killed"),
+        (None, lost(CRASHED, acted=True), Reason.NONE,
+         "infra_failed", "infra", "emulator_crashed"),
+        (None, lost(NOBODY, acted=True), Reason.NONE, "infra_failed", "infra", "host_lost"),
+        (None, lost(ALIVE, acted=True), Reason.NONE,
+         "oracle_inconclusive", "none", "guest_lost"),
+        (None, lost(SHUT_DOWN, acted=True), Reason.NONE,
+         "oracle_inconclusive", "none", "guest_lost"),
+        (None, lost(ALIVE, acted=True, agent_did_it=True), Reason.NONE,
+         "agent_failed", "agent", "agent_broke_device"),
+        (None, Trouble(Phase.AGENT, Reason.AGENT_NOT_STARTED, "no ready"), Reason.NONE,
+         "agent_failed", "agent", "agent_not_started"),
+        (BAD, Trouble(Phase.AGENT, Reason.AGENT_CRASHED, "exit 1", acted=True), Reason.NONE,
+         "agent_failed", "agent", "agent_crashed"),
+        (None, Trouble(Phase.SETUP, Reason.SETUP_NOT_SEEN, "no row"), Reason.NONE,
+         "infra_failed", "infra", "setup_not_seen"),
+        (None, Trouble(Phase.EVIDENCE, Reason.DISK_FULL, "ENOSPC", acted=True), Reason.NONE,
+         "infra_failed", "infra", "disk_full"),
+        (None, Trouble(Phase.AGENT, Reason.OTHER, "?", acted=True), Reason.NONE,
+         "oracle_inconclusive", "none", "other"),
+    ],
+)  # fmt: skip
+def test_every_ending_has_one_word(
+    asked: Asked | None, trouble: Trouble | None, spent: Reason, outcome: str, blame: str,
+    reason: str,
+) -> None:  # fmt: skip
+    judgement = judge(asked, trouble, spent)
+    assert (judgement.outcome, judgement.blame, judgement.reason) == (outcome, blame, reason)
+
+
+def test_only_infrastructure_earns_another_attempt() -> None:
+    endings = [judge(GOOD, None), judge(BAD, None), judge(None, lost(ALIVE, acted=True))]
+    assert not any(ending.retried for ending in endings)
+    assert judge(None, lost(KILLED, acted=True)).retried
+
+
+def test_a_violation_stays_seen_whatever_ended_the_attempt() -> None:
+    seen = Asked(None, held_before=False, violations=("sent",), violations_known=False)
+    for trouble in (lost(ALIVE, acted=True), lost(KILLED, acted=True)):
+        assert judge(seen, trouble).violations == ("sent",)
+
+
+def test_without_an_answer_violations_are_unknown() -> None:
+    judgement = judge(None, lost(ALIVE, acted=True))
+    assert judgement.violations == ()
+    assert not judgement.violations_known
+
+
+def test_the_closed_lists_have_no_twins() -> None:
+    for words in (Outcome, Blame, Phase, Reason):
+        assert len({word.value for word in words}) == len(words)

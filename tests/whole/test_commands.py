@@ -1,0 +1,138 @@
+"""What the README has a newcomer type works as it stands; what cannot work says why, at once."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from orchestrator.device.adb import adb_binary
+from orchestrator.fleet import ports
+from tests.whole.conftest import Phone
+
+PATIENCE_S = 30
+BARE = {"PATH": "/usr/bin:/bin"}  # no adb of the user's
+
+
+def emufarm(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "orchestrator.cli", *words]
+    return subprocess.run(
+        command,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An `emufarm sim` that has said how to reach its phone."""
+
+    process: subprocess.Popen[str]
+    said: str
+
+    @property
+    def folder(self) -> Path:
+        found = re.search(r"HOME=(\S+)/device/home", self.said)
+        assert found, self.said
+        return Path(found[1])
+
+    def typed(self, command: str) -> str:
+        """What a person in another terminal sees, who typed the export line first."""
+        line = re.search(r"export .*", self.said)
+        assert line, self.said
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{line[0]}\n{command}"],
+            env=BARE,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert done.returncode == 0, done
+        return done.stdout
+
+    def rest(self) -> tuple[int, str]:
+        """Its exit code, and all it said from now on."""
+        said, _ = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, said
+
+
+@pytest.fixture
+def shown() -> Iterator[Shown]:
+    command = [sys.executable, "-m", "orchestrator.cli", "sim"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            said = ""
+            while "Ctrl-C" not in said:
+                line = process.stdout.readline()
+                assert line, said
+                said += line
+            yield Shown(process, said)
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+
+def test_the_printed_line_is_all_that_adb_needs_and_emu_kill_switches_off(shown: Shown) -> None:
+    assert re.match(r"google/.*dev-keys$", shown.typed("adb shell getprop ro.build.fingerprint"))
+    assert shown.typed("adb exec-out screencap -p | head -c 4 | tail -c 3") == "PNG"
+    assert shown.typed("adb emu avd snapshot save clean").strip() == "OK"
+    shown.typed("adb emu kill")
+    code, said = shown.rest()
+    assert (code, said) == (0, "the phone was switched off\n")
+    assert not shown.folder.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_and_removes_what_it_wrote(shown: Shown, number: signal.Signals) -> None:
+    shown.process.send_signal(number)
+    assert shown.rest() == (0, "stopping\n")
+    assert not shown.folder.exists()
+
+
+def test_a_phone_that_cannot_boot_is_given_up_at_once_in_its_own_words() -> None:
+    done = emufarm("sim", "--fault", "nonsense")
+    assert done.returncode != 0
+    assert "knows no 'nonsense'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_picture_that_has_no_place_is_a_usage_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = emufarm("smoke", "--folder", str(tmp_path / "file"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("choose --folder\n")
+
+
+def test_a_phone_that_adb_does_not_know_is_a_usage_error(phone: Phone) -> None:
+    port = str(phone.running.adb_port)
+    done = emufarm("device", "check", "-s", "emulator-9998", "--adb-port", port)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has no phone 'emulator-9998'" in done.stderr
+
+
+def test_a_port_without_an_adb_server_is_a_usage_error() -> None:
+    claim = ports.claim()
+    try:
+        done = emufarm("device", "check", "-s", "emulator-9998", "--adb-port", str(claim.port))
+    finally:
+        claim.release()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no adb server answers" in done.stderr
+
+
+def test_the_adb_it_names_is_the_one_we_test_with(shown: Shown) -> None:
+    assert shown.typed("command -v adb").strip() == str(adb_binary())
