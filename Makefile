@@ -22,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases test lint format lock clean
+.PHONY: help smoke run_public report check_cases test e2e_local lint format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ check_cases: $(INSTALLED) ## Prove every case by its controls
 
 test: lint ## Run every check, then every test
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
+
+e2e_local: $(INSTALLED) ## Whole runs on the embedded fleet, killed and resumed; takes minutes
+	@$(BIN)/pytest -m e2e tests/e2e/test_local.py
 
 lint: $(INSTALLED) ## Check format, style, types and layers
 	@$(BIN)/ruff format --check

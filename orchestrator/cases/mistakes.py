@@ -97,6 +97,8 @@ def _sentence(place: Location, details: list[ErrorDetails]) -> str:
     if kind == "literal_error":
         expected = context.get("expected", "")
         return f"{name}: {_shown(detail['input'])} does not fit; write {expected}"
+    if kind in ("too_short", "string_too_short"):
+        return f"{name}: there is too little; write at least {context.get('min_length', 1)}"
     if kind == "value_error":
         return f"{name}: {context.get('error', detail['msg'])!s}"
     said = detail["msg"].removeprefix("Input ")

@@ -127,11 +127,11 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
         except BadTemplate as mistake:
             mistakes.append(Mistake(path, line, f"{place}: {mistake}"))
             continue
-        used |= asked.names
+        used |= asked
         wrong = undefined(asked, known.get(str(location[0]), base)) if location else ""
         if "params" in location[:2]:
             wrong = "a param is drawn, not rendered; write plain values"
-        elif "site" in asked.names and not site:
+        elif "site" in asked and not site:
             wrong = "there is no site/ folder beside this file; make one or name no {{ site }}"
         if wrong:
             mistakes.append(Mistake(path, line, f"{place}: {wrong}"))

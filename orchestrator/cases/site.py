@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from .mistakes import Mistake
-from .templates import BadTemplate, Used, Value, inspect, is_template, render_text, undefined
+from .templates import BadTemplate, Value, inspect, is_template, render_text, undefined
 
 SITE = "site"
 MAX_SITE = 5 << 20
@@ -54,7 +54,7 @@ def site_uses(
         except BadTemplate as error:
             mistakes.append(Mistake(path, 1, str(error)))
             continue
-        used |= asked.names
+        used |= asked
         if wrong := undefined(asked, known):
             mistakes.append(Mistake(path, 1, wrong))
     return used, mistakes
@@ -71,6 +71,6 @@ def site_files(site: Mapping[str, str], values: Mapping[str, Value]) -> dict[str
     return files
 
 
-def _inspected(content: bytes) -> Used:
+def _inspected(content: bytes) -> frozenset[str]:
     text = content.decode()
-    return inspect(text) if is_template(text) else Used(frozenset())
+    return inspect(text) if is_template(text) else frozenset()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -52,13 +51,6 @@ FILTERS: dict[str, Callable[..., Value]] = {
 }
 
 
-@dataclass(frozen=True)
-class Used:
-    """What a template asks for."""
-
-    names: frozenset[str]
-
-
 @cache
 def environment() -> SandboxedEnvironment:
     made = SandboxedEnvironment(
@@ -72,26 +64,28 @@ def is_template(text: str) -> bool:
     return any(mark in text for mark in MARKS)
 
 
-def inspect(text: str) -> Used:
-    """What the template uses; BadTemplate where it is none, or more than a template may be."""
+def inspect(text: str) -> frozenset[str]:
+    """The names it uses; BadTemplate where it is no template, or more than one may be."""
     if len(text) > MAX_TEMPLATE:
         raise BadTemplate(f"a template of more than {MAX_TEMPLATE} letters; make it shorter")
     try:
         tree = environment().parse(text)
     except TemplateSyntaxError as error:
         raise BadTemplate(f"{error.message}; write {{{{ name }}}}") from error
+    except RecursionError as error:
+        raise BadTemplate("nested too deep; write {{ name }}") from error
     for node in _below(tree):
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
             raise BadTemplate(f"{node.name!r} is no filter; {_instead(node.name, FILTERS)}")
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__.lower()
             raise BadTemplate(f"a template may not hold a {kind}; write {{{{ name }}}}")
-    return Used(frozenset(node.name for node in tree.find_all(nodes.Name)))
+    return frozenset(node.name for node in tree.find_all(nodes.Name))
 
 
-def undefined(used: Used, known: Mapping[str, object]) -> str:
+def undefined(names: frozenset[str], known: Mapping[str, object]) -> str:
     """The sentence about the first name that nobody defines; empty where all are known."""
-    for name in sorted(used.names - known.keys()):
+    for name in sorted(names - known.keys()):
         return f"{name!r} is no param; {_instead(name, known)}"
     return ""
 
@@ -99,10 +93,9 @@ def undefined(used: Used, known: Mapping[str, object]) -> str:
 def render_text(text: str, values: Mapping[str, Value]) -> str:
     if not is_template(text):
         return text
+    template = _compiled(text)
     try:
-        return _compiled(text).render(values)
-    except BadTemplate:
-        raise
+        return template.render(values)
     except (TemplateError, TypeError, ValueError) as error:
         raise BadTemplate(f"{text[:80]!r} cannot be rendered: {error}") from error
 

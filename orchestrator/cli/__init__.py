@@ -10,7 +10,7 @@ import sys
 import typer
 
 from ..errors import EmufarmError, UsageError
-from . import device, reporting, run, sim, smoke, worker
+from . import cases, controls, coordinator, device, plan, reporting, run, sim, worker
 
 USAGE, FAILED, INTERRUPTED = 2, 20, 130
 
@@ -24,10 +24,13 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("resume")(run.resume)
+app.command("plan")(plan.plan)
 app.command("report")(reporting.report)
 app.command("sim")(sim.sim)
-app.command("smoke")(smoke.smoke)
+app.command("coordinator")(coordinator.coordinator)
 app.command("worker")(worker.worker)
+cases.app.command("check")(controls.check)
+app.add_typer(cases.app, name="cases")
 app.add_typer(device.app, name="device")
 
 

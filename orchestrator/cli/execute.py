@@ -87,7 +87,7 @@ async def execute(job: Job, progress: Progress) -> bool:
 async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
     """What the workers of a killed run had sealed is committed; what they were at is lost, now
     and not when its lease runs out: we hold the run's lock, so none of them can be alive."""
-    for slot in sorted(staging.glob("*")):
+    for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
         with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
             await asyncio.to_thread(send_sealed, client, slot)
     for held in list(coordinator.state.leases.values()):

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from ..errors import UsageError
 from ..report import build
-from ..report.table import show
+from ..report.table import show, wide
 
 
 def report(
@@ -32,7 +32,7 @@ def report(
         sys.stdout.write(json.dumps(result, indent=2, sort_keys=True) + "\n")
         return
     typer.echo(f"run        {chosen}")
-    show(result, Console())
+    show(result, wide(Console()))
 
 
 def latest(runs: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`emufarm run` and `emufarm resume`: from flags to a plan, a run folder, a report, an exit code."""
+"""`emufarm run`, `emufarm resume`: from flags to a plan, a run folder, a report, an exit code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..pins.profile import Profile, load_profile
 from ..plan.plan import Plan
 from ..plan.store import read_plan, write_plan
 from ..report import build as report
-from ..report.table import show
+from ..report.table import show, wide
 from ..settings import Limits, RunSettings
 from .execute import Job, execute
 from .image import embedded_image, system_image_sha256
@@ -139,7 +139,7 @@ def finish(job: Job, progress: Progress, min_success: float | None, as_json: boo
     if as_json:
         sys.stdout.write(json.dumps(result, indent=2, sort_keys=True) + "\n")
     else:
-        show(result, Console())
+        show(result, wide(Console()))
         typer.echo(f"report     {job.run / report.NAME}")
     if not complete or result["infrastructure"]["episodes_failed"]:
         typer.echo(f"incomplete because of infrastructure: emufarm resume {job.run}", err=True)

@@ -48,8 +48,8 @@ def sim(
         )
         typer.echo(f"  console      127.0.0.1:{running.console_port}, token in {console_token}")
         typer.echo(f"  log          {running.log}")
-        typer.echo("Ctrl-C ends it and removes everything it wrote.")
         try:
+            typer.echo("Ctrl-C ends it and removes everything it wrote.")
             code = running.wait()
         except KeyboardInterrupt:
             typer.echo("stopping")

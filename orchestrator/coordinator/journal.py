@@ -107,8 +107,8 @@ class Journal:
             self._flusher = None
 
     def _encode(self, event: Event) -> bytes:
+        line = encode(self._seq + 1, self._now_ms(), self._head, event)
         self._seq += 1
-        line = encode(self._seq, self._now_ms(), self._head, event)
         self._head = head_after(line)
         return line
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from ..events.canonical import canonical
 from ..outcome import Reason
 
 TOKEN_HEADER = "X-Emufarm-Token"  # who is speaking: the worker's or the admin's secret
@@ -18,7 +19,7 @@ Text = Annotated[str, Field(max_length=4096)]
 
 
 class Message(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class LeaseAsk(Message):
@@ -48,6 +49,12 @@ class DeviceNote(Message):
     reason: Text = ""
     text: Text = ""
     facts: dict[str, Any] = {}
+
+    @field_validator("facts")
+    @classmethod
+    def can_be_journaled(cls, facts: dict[str, Any]) -> dict[str, Any]:
+        canonical(facts)  # ValueError where a number is not one
+        return facts
 
     @model_validator(mode="after")
     def failed_somewhere(self) -> DeviceNote:

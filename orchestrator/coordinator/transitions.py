@@ -10,7 +10,7 @@ from ..outcome import Blame, Judgement, Outcome, Phase, Reason
 
 
 class Transition(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Sealed(Transition):

@@ -16,7 +16,7 @@ TEXT_LIMIT = 8192
 class AttemptRecord(BaseModel):
     """Unknown fields are refused: what is not here stands in a file of its own."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     episode: str = Field(min_length=1, max_length=200)
     attempt: int = Field(ge=1)

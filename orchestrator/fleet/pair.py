@@ -22,8 +22,6 @@ from .local import Golden, LocalDevice
 from .worker_process import WorkerProcess
 
 ALL_DECIDED, DEVICE_UNUSABLE = 0, 3  # a worker's exit codes; any other is a crash
-SEAL_S = 30.0  # for a worker to notice that its device is gone, and to send what it has
-LAST_WORD_S = 60.0  # the longest that an action may keep a worker from noticing
 PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts of a device, doubled each time
 _TERMINATED = 143
 
@@ -56,6 +54,10 @@ class Terms:
     staging: Path  # sealed bundles on their way; kept
     logs: Path  # what workers printed; kept
     starts: int  # of a slot's device, and crashes of its worker, before it is given up
+    # How long a device that ended waits for its worker to ask why: longer than any one action of
+    # an agent, so that none can outwait the answer.
+    last_word_s: float = 60.0
+    seal_s: float = 60.0  # for a worker to notice that its device is gone, and to send what it has
     # A slot's first device number, where an earlier start of this run used the lower ones.
     first: Mapping[str, int] = field(default_factory=dict)
 
@@ -101,7 +103,7 @@ class Slot:
         command = terms.emulator(self._number)
         device = LocalDevice(
             folder, terms.golden, command, adb=terms.adb, env=terms.device_env,
-            last_word_s=LAST_WORD_S,
+            last_word_s=terms.last_word_s,
         )  # fmt: skip
         try:
             try:
@@ -151,7 +153,7 @@ class Slot:
             either: set[asyncio.Future[Any]] = {lost, worker.ended}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             # A worker without its device seals what it has, sends it and leaves by itself.
-            await asyncio.wait({worker.ended}, timeout=SEAL_S)
+            await asyncio.wait({worker.ended}, timeout=self._terms.seal_s)
         finally:
             told = not worker.ended.done()
             await worker.stop()

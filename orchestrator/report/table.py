@@ -18,6 +18,11 @@ OUTCOMES = {
 }
 
 
+def wide(console: Console) -> Console:
+    """A file or a pipe has no width of its own: tables need not be squeezed into 80 columns."""
+    return console if console.is_terminal else Console(file=console.file, width=120)
+
+
 def percent(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:.1f} %"
 

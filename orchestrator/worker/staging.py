@@ -8,10 +8,9 @@ sealed-<ms>/token      the lease it belongs to
 from __future__ import annotations
 
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
-from ..coordinator.client import CoordinatorClient, LeaseLost
+from ..coordinator.client import CoordinatorClient, CoordinatorRefused, LeaseLost
 from ..evidence.bundle import wall_ms
 from ..evidence.manifest import seal
 
@@ -34,9 +33,14 @@ def send(client: CoordinatorClient, sealed: Path) -> None:
     One that comes too late is stored there and never scored; one that the run cannot keep at all
     is of no use to anybody.
     """
-    if (sealed / BUNDLE).exists():
-        with suppress(LeaseLost):
-            client.commit((sealed / TOKEN).read_text(), sealed / BUNDLE)
+    try:
+        client.commit((sealed / TOKEN).read_text(), sealed / BUNDLE)
+    except LeaseLost:
+        pass  # as said above
+    except (CoordinatorRefused, OSError) as error:
+        (sealed / "why").write_text(f"{error}\n")
+        sealed.rename(sealed.with_name(sealed.name.replace("sealed", "refused")))
+        return
     shutil.rmtree(sealed)
 
 

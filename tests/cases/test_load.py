@@ -98,6 +98,7 @@ MISTAKES = {
     "a call in a template": (
         "Delete {{ name }}.txt.", "Delete {{ name.upper() }}", "upper()", "may not hold a call"
     ),
+    "an empty list": ("[draft, copy]", "[]", "choice: []", "write at least 1"),
     "an open template": ("{{ name }}.txt.", "{{ name", "{{ name", "write {{ name }}"),
     "a sum of words": (
         "Delete {{ name }}.txt.", "Delete {{ name + count }}", "id: tidy", "what the params become"

@@ -97,6 +97,7 @@ async def test_a_late_bundle_is_kept_and_not_scored(served: Served, tmp_path: Pa
         ({"outcome": "fine"}, "outcome Input should be"),
         ({"score": 1}, "score Extra inputs"),
         ({"ended_ms": 0}, "ended_ms is before started_ms"),
+        ({"durations": {"agent": float("nan")}}, "durations.agent Input should be a finite"),
     ],
 )
 async def test_a_bundle_must_be_this_leases(

@@ -74,6 +74,8 @@ async def test_what_is_not_json_is_refused(served: Served) -> None:
         for data in (b"", b"{", b'{"token": NaN}', b"\xff"):
             answer = await http.post("/v1/renew", content=data)
             assert answer.status_code == 400
+        note = b'{"device": "a", "note": "1", "event": "started", "facts": {"load": NaN}}'
+        assert (await http.post("/v1/device", content=note)).status_code == 400
 
 
 async def test_a_long_body_is_refused_whether_or_not_it_says_so(served: Served) -> None:

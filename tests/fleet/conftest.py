@@ -96,6 +96,8 @@ def fleet(image: GoldenImage, tmp_path: Path, watched: Watched) -> Iterator[Star
             staging=tmp_path / "staging",
             logs=tmp_path / "logs",
             starts=starts,
+            last_word_s=0.5,
+            seal_s=0.5,
         )
         async with LocalFleet(count, terms, watched.facts.put_nowait) as running:
             yield running

@@ -42,6 +42,8 @@ async def main(home: str, avd: str, snapshot: str, tmp: str, count: str) -> None
             staging=Path(tmp) / "staging",
             logs=Path(tmp) / "logs",
             starts=1,
+            last_word_s=0.5,
+            seal_s=0.5,
         )
         async with LocalFleet(int(count), terms, print) as fleet:
             await fleet.ended()

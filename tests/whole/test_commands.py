@@ -110,13 +110,6 @@ def test_a_phone_that_cannot_boot_is_given_up_at_once_in_its_own_words() -> None
     assert "Traceback" not in done.stderr
 
 
-def test_a_picture_that_has_no_place_is_a_usage_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = emufarm("smoke", "--folder", str(tmp_path / "file"))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("choose --folder\n")
-
-
 def test_a_phone_that_adb_does_not_know_is_a_usage_error(phone: Phone) -> None:
     port = str(phone.running.adb_port)
     done = emufarm("device", "check", "-s", "emulator-9998", "--adb-port", port)

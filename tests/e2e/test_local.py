@@ -1,0 +1,109 @@
+"""The embedded fleet, whole: what takes minutes and is run by `make e2e_local`."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from orchestrator.coordinator.transitions import AttemptFenced, EpisodeDecided
+from orchestrator.evidence import manifest
+from tests.run.conftest import Farm, ended
+
+pytestmark = pytest.mark.e2e
+
+PUBLIC, SMOKE = "cases/public", "cases/smoke"
+KILLS = 20
+
+
+def test_the_same_seed_gives_the_same_run_on_one_phone_and_on_four_quiet_or_restless(
+    farm: Farm,
+) -> None:
+    """Plan digest, outcomes and every oracle's result digest."""
+    runs = {
+        "one": ("--devices", "1"),
+        "four": ("--devices", "4"),
+        "one-restless": ("--devices", "1", "--noise", "3"),
+        "four-restless": ("--devices", "4", "--noise", "8"),
+    }
+    for name, words in runs.items():
+        code, output = farm.run(PUBLIC, "--seed", "11", *words, name=name)
+        assert code == 0, output
+    assert len({farm.report(name)["plan_digest"] for name in runs}) == 1
+    assert set(farm.outcomes("one").values()) == {"success"}
+    for name in runs:
+        assert farm.outcomes(name) == farm.outcomes("one")
+        assert farm.digests(name) == farm.digests("one")
+
+
+def test_a_run_killed_at_any_moment_is_resumed_with_nothing_lost_and_nothing_twice(
+    farm: Farm,
+) -> None:
+    chance = random.Random(4)
+    name = ""
+    for kill in range(KILLS):
+        name = f"r{kill}"
+        words = ("--runs", str(farm.runs), "--run", name, "--devices", "2", "--repeats", "4")
+        process = farm.start("run", SMOKE, *words, "--agent", "idle")
+        time.sleep(chance.uniform(0.2, 8.0))  # any moment is what is tested
+        process.kill()
+        process.communicate(timeout=30)
+        if not (farm.runs / name / "plan.json").exists():
+            continue  # killed before there was a run
+        code, output = farm.resume(name, "--devices", "2")
+        assert code == 0, output
+        decided = [e.episode for e in farm.events(name) if isinstance(e, EpisodeDecided)]
+        assert len(decided) == len(set(decided)) == 4
+        assert set(farm.outcomes(name).values()) == {"task_failed"}
+        for bundle in (farm.runs / name / "episodes").glob("*/attempt-*"):
+            assert manifest.verify(bundle) == []
+
+
+def test_two_hundred_episodes_on_four_phones_leave_nothing_behind(farm: Farm) -> None:
+    before = leftovers()
+    code, output = farm.run(SMOKE, "--devices", "4", "--repeats", "200", "--agent", "idle")
+    assert code == 0, output
+    assert len(farm.outcomes()) == 200
+    assert farm.report()["infrastructure"]["attempts_failed"] == 0
+    assert not [e for e in farm.events() if isinstance(e, AttemptFenced)]
+    assert leftovers() <= before
+
+
+def leftovers() -> set[str]:
+    """Processes of ours, and folders of runs in the temporary place."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if "orchestrator.s" in words or "orchestrator.cli worker" in words:
+            found.add(f"{folder.name} {words}")
+    return found | {str(path) for path in Path("/tmp").glob("emufarm-work-*/run-*")}
+
+
+def test_a_random_agent_over_fifty_episodes_runs_clean(farm: Farm) -> None:
+    code, output = farm.run(PUBLIC, "--devices", "4", "--repeats", "3", "-k",
+                            "sms or file or settings", "--agent", "random")  # fmt: skip
+    assert code == 0, output
+    assert len(farm.outcomes()) >= 30
+    assert farm.report()["infrastructure"]["attempts_failed"] == 0
+
+
+def test_the_example_agent_runs_every_case(farm: Farm) -> None:
+    process = farm.start(
+        "run", PUBLIC, "--runs", str(farm.runs), "--run", "r", "--devices", "4",
+        "--agent", "command:python3 examples/command_agent.py",
+    )  # fmt: skip
+    code, output = ended(process)
+    assert code == 0, output
+    assert "infra_failed" not in farm.outcomes().values()
+
+
+def test_every_case_is_proven_by_its_controls(farm: Farm) -> None:
+    words = ("cases", "check", PUBLIC, "--devices", "4", "--runs", str(farm.runs))
+    code, output = ended(farm.start(*words))
+    assert code == 0, output
+    assert "cases are proven" in output
