@@ -11,7 +11,7 @@ REPEATS ?= 1
 AGENT ?= reference
 CASES ?= cases/public
 RUN_OPTIONS = --backend $(BACKEND) --seed $(SEED) --repeats $(REPEATS) --agent '$(AGENT)' \
-	$(if $(K),-k '$(K)') $(if $(RUN),--run $(RUN))
+	$(if $(K),-k '$(K)') $(if $(RUN),--run '$(RUN)')
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
@@ -34,7 +34,7 @@ run_public: $(INSTALLED) ## Run the public cases (DEVICES SEED REPEATS AGENT CAS
 	@$(BIN)/emufarm run $(CASES) $(if $(DEVICES),--devices $(DEVICES)) $(RUN_OPTIONS)
 
 report: $(INSTALLED) ## Report the latest run, or RUN=name, into runs/report.json
-	@$(BIN)/emufarm report $(if $(RUN),runs/$(RUN))
+	@$(BIN)/emufarm report $(if $(RUN),'runs/$(RUN)')
 
 check_cases: $(INSTALLED) ## Prove every case by its controls
 	@$(BIN)/emufarm cases check $(CASES) $(if $(DEVICES),--devices $(DEVICES)) $(if $(K),-k '$(K)')

@@ -165,13 +165,13 @@ def _troubled(trouble: Trouble, seen: Asked) -> Judgement:
             seen.violations_known,
         )  # fmt: skip
 
-    if trouble.agent_did_it:
+    confirmed = host_reason(trouble)
+    if trouble.agent_did_it and confirmed in (None, Reason.HOST_LOST):
         return judged(Outcome.AGENT_FAILED, Blame.AGENT, Reason.AGENT_BROKE_DEVICE)
     if trouble.reason in AGENT_REASONS:
         return judged(Outcome.AGENT_FAILED, Blame.AGENT, trouble.reason)
     if trouble.reason is Reason.CASE_BROKEN:
         return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.CASE, trouble.reason)
-    confirmed = host_reason(trouble)
     if confirmed is not None or not trouble.acted or trouble.reason in HARNESS_REASONS:
         return judged(Outcome.INFRA_FAILED, Blame.INFRA, confirmed or trouble.reason)
     reason = Reason.OTHER if trouble.reason is Reason.OTHER else Reason.GUEST_LOST

@@ -14,7 +14,7 @@ class Limits:
     boot_s: float = 120.0
     reset_s: float = 120.0
     setup_s: float = 60.0  # each step's postcondition
-    device_s: float = 60.0  # each call of the device between two of the agent's actions
+    device_s: float = 900.0  # the phone's share of the agent's steps: to look, to act, to watch
     oracle_s: float = 60.0  # the questions after the agent, beyond their settle time
     agent_start_s: float = 30.0
     starts: int = 5  # of one slot's device before the slot is given up

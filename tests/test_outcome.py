@@ -73,6 +73,15 @@ def test_every_ending_has_one_word(
     assert (judgement.outcome, judgement.blame, judgement.reason) == (outcome, blame, reason)
 
 
+def test_a_host_side_cause_that_is_confirmed_is_not_the_agents_whatever_it_tapped() -> None:
+    for host in (KILLED, CRASHED):
+        told = judge(None, lost(host, acted=True, agent_did_it=True))
+        assert told.outcome is Outcome.INFRA_FAILED
+    for host in (ALIVE, SHUT_DOWN, NOBODY):
+        told = judge(None, lost(host, acted=True, agent_did_it=True))
+        assert told.reason is Reason.AGENT_BROKE_DEVICE
+
+
 def test_only_infrastructure_earns_another_attempt() -> None:
     endings = [judge(GOOD, None), judge(BAD, None), judge(None, lost(ALIVE, acted=True))]
     assert not any(ending.retried for ending in endings)

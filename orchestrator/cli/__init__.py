@@ -11,6 +11,7 @@ import typer
 
 from ..errors import EmufarmError, UsageError
 from . import cases, controls, coordinator, device, plan, reporting, run, sim, worker
+from .execute import Interrupted
 
 USAGE, FAILED, INTERRUPTED = 2, 20, 130
 
@@ -40,7 +41,10 @@ def main() -> None:
     except UsageError as error:
         print(f"emufarm: {error}", file=sys.stderr)
         sys.exit(USAGE)
-    except EmufarmError as error:
+    except Interrupted as error:
+        print(f"emufarm: {error}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except (EmufarmError, OSError) as error:  # an OSError names its file: a disk, a folder
         print(f"emufarm: {error}", file=sys.stderr)
         sys.exit(FAILED)
     except KeyboardInterrupt:

@@ -13,14 +13,14 @@ from ..cases.select import Keep, selection
 from ..errors import UsageError
 from .table import table
 
-app = typer.Typer(help="List and write cases.", no_args_is_help=True)
+app = typer.Typer(help="List, write and prove cases.", no_args_is_help=True)
 
 HEAD = ("id", "tags", "variants", "channel", "steps", "seconds")
 
 
 @app.callback()
 def cases() -> None:
-    """List and write cases."""
+    """List, write and prove cases."""
 
 
 @app.command("list")

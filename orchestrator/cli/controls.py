@@ -18,14 +18,13 @@ from rich.console import Console
 
 from ..pins.files import read_json, write_json
 from ..pins.profile import load_profile
-from ..plan.store import write_plan
 from ..report import build as report
 from ..settings import RunSettings
 from .execute import Job, execute
 from .image import embedded_image
 from .planning import planned
 from .progress import Progress
-from .run import PLAN, Devices, Folder, count, documents
+from .run import Devices, Folder, count, prepare
 
 CONTROLS = ("reference", "idle", "near_miss", "gullible")
 FAILED, UNPROVEN = 1, 20
@@ -58,6 +57,7 @@ def check(
 
     Example: emufarm cases check cases/public -k sms
     """
+    phones = count(devices)
     profile = load_profile(RunSettings.profile)
     stamp = time.strftime("%Y%m%d-%H%M%S")
     findings: list[Finding] = []
@@ -69,12 +69,9 @@ def check(
             plan = planned(folder, settings, profile, k)
             digests = {case.id: case.digest for case in plan.cases}
             place = runs / f"check-{stamp}-{control}"
-            place.mkdir(parents=True)
-            for file, content in documents(plan, settings, profile, image, folder).items():
-                write_json(place / file, content)
-            write_plan(place / PLAN, plan)
+            prepare(place, plan, settings, profile, image, folder)
             progress.say(f"control {control}: {len(plan.episodes)} episodes")
-            job = Job(place, plan, settings, profile, image, count(devices), None)
+            job = Job(place, plan, settings, profile, image, phones, None)
             asyncio.run(execute(job, progress))
             result = report.build(place)
             write_json(place / report.NAME, result)

@@ -13,14 +13,14 @@ from ..coordinator.listening import listening
 from ..coordinator.opening import open_run
 from ..coordinator.server import Secrets
 from ..plan.store import read_plan
-from .execute import interruptible
+from .execute import Interrupted, interruptible
 from .run import INCOMPLETE, PLAN, settings_of
 
 
 def coordinator(
     place: Annotated[Path, typer.Argument(help="The run's folder.", metavar="RUN")],
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 picks a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 0,
 ) -> None:
     """Serve a planned run to workers until every episode is decided.
 
@@ -47,6 +47,8 @@ async def _serve(place: Path, host: str, port: int) -> bool:
                 end.cancel()
             if run.state.finished:
                 await run.seal()
+            elif interrupted.is_set():
+                raise Interrupted(f"interrupted; `emufarm coordinator {place}` goes on with it")
             return run.state.finished
 
 

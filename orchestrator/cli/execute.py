@@ -31,12 +31,16 @@ from ..pins.lock import FILE as LOCK
 from ..pins.profile import Profile
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from ..worker.staging import send_sealed
+from ..worker.staging import held, send_sealed
 from .image import device_env, emulator
 from .progress import Progress
 
 STAGING = "staging"
 WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "EMUFARM_IMAGES")
+
+
+class Interrupted(EmufarmError):
+    """Ended in order because somebody asked; what is decided stays decided."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Job:
 
 
 async def execute(job: Job, progress: Progress) -> bool:
-    """Whether every episode is decided. Interrupted, it ends in order and can be resumed."""
+    """Whether every episode is decided; Interrupted where somebody asked it to end before."""
     words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
     with work_folder() as work, interruptible() as interrupted:
         async with (
@@ -81,19 +85,27 @@ async def execute(job: Job, progress: Progress) -> bool:
                 raise EmufarmError(str(coordinator.stopped))
             if coordinator.state.finished:
                 await coordinator.seal()
+            elif interrupted.is_set():
+                raise Interrupted(f"interrupted; `emufarm resume {job.run}` goes on with it")
             return coordinator.state.finished
 
 
 async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
     """What the workers of a killed run had sealed is committed; what they were at is lost, now
-    and not when its lease runs out: we hold the run's lock, so none of them can be alive."""
+    and not when its lease runs out: we hold the run's lock and their staging, so none of them is
+    at work any more."""
     for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
         with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
-            await asyncio.to_thread(send_sealed, client, slot)
-    for held in list(coordinator.state.leases.values()):
+            await asyncio.to_thread(_send_held, client, slot)
+    for lease in list(coordinator.state.leases.values()):
         text = "the run was ended while this attempt was under way"
-        device = held.granted.device
+        device = lease.granted.device
         await coordinator.fact(Told(device=device, reason="worker_lost", text=text))
+
+
+def _send_held(client: CoordinatorClient, slot: Path) -> None:
+    with held(slot):
+        send_sealed(client, slot)
 
 
 class Reports:

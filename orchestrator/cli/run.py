@@ -44,7 +44,8 @@ Devices = Annotated[int, typer.Option(help="Phones at once; 0: twice the cores, 
 Noise = Annotated[int | None, typer.Option(help="Restless phones, by this seed.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON, and only that.")]
 MinSuccess = Annotated[
-    float | None, typer.Option(help="Exit 1 if the benign success rate is below (0..1).")
+    float | None,
+    typer.Option(min=0, max=1, help="Exit 1 if the benign success rate is below (0..1)."),
 ]
 
 
@@ -67,13 +68,16 @@ def run(
     """Run every episode of a folder of cases, and report.
 
     Exit 0: the run is complete, whatever the agents scored; 20: infrastructure kept it from
-    completing (`emufarm resume` goes on); 2: the request cannot work.
+    completing (`emufarm resume` goes on); 2: the request cannot work; 130: interrupted.
 
     Example: emufarm run cases/public --agent reference --devices 4 --seed 7
     """
     if backend not in BACKENDS:
         raise UsageError(f"there is no backend {backend!r}; choose one of {', '.join(BACKENDS)}")
     check_spec(agent)
+    if name and (Path(name).name != name or name.startswith(".")):
+        raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
+    phones = count(devices)
     settings = RunSettings(seed=seed, repeats=repeats, agent=agent)
     profile = load_profile(settings.profile)
     plan = planned(folder, settings, profile, k)
@@ -82,16 +86,10 @@ def run(
         raise UsageError(f"{place} exists already: `emufarm resume {place}`, or choose --run")
     with Progress(Console(stderr=as_json), quiet=as_json) as progress:
         image = embedded_image(profile, progress.say)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            manifest = documents(plan, settings, profile, image, folder)
-            for file, content in manifest.items():
-                write_json(place / file, content)
-            write_plan(place / PLAN, plan)
-        except OSError as error:
-            raise UsageError(f"cannot write the run to {place}: {error.strerror}") from error
-        job = Job(place, plan, settings, profile, image, count(devices), noise)
-        finish(job, progress, min_success, as_json)
+        prepare(place, plan, settings, profile, image, folder)
+        job = Job(place, plan, settings, profile, image, phones, noise)
+        complete = carry_out(job, progress)
+    conclude(place, complete, min_success, as_json)
 
 
 def resume(
@@ -105,6 +103,7 @@ def resume(
 
     Example: emufarm resume runs/20310512-091500-ab12cd
     """
+    phones = count(devices)
     plan = read_plan(place / PLAN)
     settings = settings_of(place, plan)
     profile = load_profile(plan.profile)
@@ -112,14 +111,15 @@ def resume(
         raise UsageError(f"the profile {profile.name} changed since {place} was planned")
     with Progress(Console(stderr=as_json), quiet=as_json) as progress:
         image = embedded_image(profile, progress.say)
-        lock = read_json(place / MANIFEST)["android"]["image_lock"]["digest"]
+        lock = image_of(place)
         if image.lock.digest != lock:
             raise UsageError(
                 f"{place} was run on the image {lock[:12]}, this machine has "
                 f"{image.lock.digest[:12]}: resume it with the version that started it"
             )
-        job = Job(place, plan, settings, profile, image, count(devices), noise)
-        finish(job, progress, min_success, as_json)
+        job = Job(place, plan, settings, profile, image, phones, noise)
+        complete = carry_out(job, progress)
+    conclude(place, complete, min_success, as_json)
 
 
 def count(devices: int) -> int:
@@ -128,21 +128,48 @@ def count(devices: int) -> int:
     return devices or min(8, 2 * (os.cpu_count() or 1))
 
 
-def finish(job: Job, progress: Progress, min_success: float | None, as_json: bool) -> None:
+def prepare(
+    place: Path,
+    plan: Plan,
+    settings: RunSettings,
+    profile: Profile,
+    image: GoldenImage,
+    folder: Path,
+) -> None:
+    """The run's folder, with all that is known before it begins; its plan last."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for file, content in documents(plan, settings, profile, image, folder).items():
+            write_json(place / file, content)
+        write_plan(place / PLAN, plan)
+    except OSError as error:
+        raise UsageError(f"cannot write the run to {place}: {error.strerror}") from error
+
+
+def carry_out(job: Job, progress: Progress) -> bool:
+    """Whether every episode is decided."""
     progress.say(
         f"run {job.run}: {len(job.plan.episodes)} episodes of {len(job.plan.cases)} cases, agent "
         f"{job.plan.agent}, {job.devices} phones, plan {job.plan.digest[:12]}"
     )
-    complete = asyncio.run(execute(job, progress))
-    record_devices(job.run)
-    result = report.write(job.run)
+    return asyncio.run(execute(job, progress))
+
+
+def conclude(place: Path, complete: bool, min_success: float | None, as_json: bool) -> None:
+    """The report, and the exit code; once the progress has left the terminal."""
+    record_devices(place)
+    result = report.write(place)
     if as_json:
         sys.stdout.write(json.dumps(result, indent=2, sort_keys=True) + "\n")
     else:
         show(result, wide(Console()))
-        typer.echo(f"report     {job.run / report.NAME}")
-    if not complete or result["infrastructure"]["episodes_failed"]:
-        typer.echo(f"incomplete because of infrastructure: emufarm resume {job.run}", err=True)
+        typer.echo(f"report     {place / report.NAME}")
+    if not complete:
+        typer.echo(f"incomplete because of infrastructure: emufarm resume {place}", err=True)
+        raise typer.Exit(INCOMPLETE)
+    if lost := result["infrastructure"]["episodes_failed"]:
+        told = f"{lost} episodes used up their attempts and were lost to infrastructure"
+        typer.echo(f"{told}: a resume cannot decide them again, a new run can", err=True)
         raise typer.Exit(INCOMPLETE)
     value = result["figures"]["BSR"]["lower"]
     if min_success is not None and (value is None or value < min_success):
@@ -182,6 +209,14 @@ def record_devices(place: Path) -> None:
         content = read_json(place / file)
         content["android"]["devices"] = told
         write_json(place / file, content)
+
+
+def image_of(place: Path) -> str:
+    """The digest of the image that the run was started on."""
+    try:
+        return str(read_json(place / MANIFEST)["android"]["image_lock"]["digest"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{place / MANIFEST} is not a run's manifest: {error!r}") from error
 
 
 def settings_of(place: Path, plan: Plan) -> RunSettings:

@@ -21,8 +21,7 @@ from ..pins.lock import read_lock
 from ..pins.profile import load_profile
 from ..settings import Limits
 from ..worker.loop import Worker
-
-PARTING_S = 8.0  # for the lease to be given back, once the parent is gone
+from ..worker.staging import held
 
 
 def worker(
@@ -46,8 +45,7 @@ def worker(
     signal.signal(signal.SIGTERM, lambda number, frame: _stop(stop, number, frame))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to handle
     if tied:
-        threading.Thread(target=_end_with_stdin, args=(stop,), daemon=True).start()
-    staging.mkdir(parents=True, exist_ok=True)
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
     supervisor = SupervisorClient(control_port, _secret(control_token_file))
     facts = supervisor.facts()
     phone = Device(
@@ -57,7 +55,10 @@ def worker(
         supervisor=supervisor,
     )
     name = f"{device}-{os.getpid()}"
-    with CoordinatorClient(coordinator, _secret(token_file), worker=name, device=device) as client:
+    with (
+        held(staging),
+        CoordinatorClient(coordinator, _secret(token_file), worker=name, device=device) as client,
+    ):
         loop = Worker(
             client=client,
             device=phone,
@@ -82,10 +83,9 @@ def _stop(stop: threading.Event, number: int, frame: FrameType | None) -> None:
     stop.set()
 
 
-def _end_with_stdin(stop: threading.Event) -> None:
-    """The parent holds the other end: when it is gone, so are we, politely if that is quick."""
+def _end_with_stdin() -> None:
+    """The parent holds the other end. With it the coordinator is gone: there is nobody to give a
+    lease back to, and what is sealed waits in staging."""
     while os.read(0, 4096):
         pass
-    stop.set()
-    threading.Event().wait(PARTING_S)
     os._exit(1)

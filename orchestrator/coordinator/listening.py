@@ -37,6 +37,9 @@ async def listening(
             f"{host}:{port} cannot be listened on ({error.strerror}): choose another"
         ) from error
     with opened:
+        # Inherited by every connection. asyncio would set it itself, but not on sockets of
+        # create_server, whose protocol is 0; and without it each answer waits 40 ms for an ACK.
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
             app(coordinator, secrets),
             http="httptools",

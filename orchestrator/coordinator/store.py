@@ -76,9 +76,7 @@ class Store:
     def take(self, upload: IO[bytes], granted: LeaseGranted, digest: str, scored: bool) -> Stored:
         """Verify the upload and give it its place; BadArchive where it is not this attempt's."""
         episode = self._run / EPISODES / granted.episode
-        if not episode.exists():
-            episode.mkdir(exist_ok=True)
-            manifest.sync_folder(episode.parent)
+        episode.mkdir(exist_ok=True)
         token = hashlib.sha256(granted.token.encode()).hexdigest()[:16]
         target = episode / (f"attempt-{granted.attempt}" if scored else f"fenced-{token}")
 
@@ -89,6 +87,9 @@ class Store:
 
         upload.seek(0)
         record = archive.unpack(upload, target, accept, self._limits)
+        # Last: on most disks the bundle's own syncs have written this name too. And always, since
+        # whoever made the folder may be another upload that has not come so far.
+        manifest.sync_folder(episode.parent)
         aside = self._aside(episode, granted.attempt, digest)
         if scored and aside.exists():
             shutil.rmtree(aside)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..agent.action import Action
+from ..device.faults import DeviceFault
 from ..device.phone import Device
+from ..device.uitree import Element
 
 KEYS = {
     "back": "KEYCODE_BACK",
@@ -17,6 +19,19 @@ KEYS = {
     "notifications": "KEYCODE_NOTIFICATION",
 }
 SPACE = "physical_px"
+TOUCHES = frozenset({"tap", "long_press", "swipe", "type", "key", "open_app"})  # the phone itself
+NOTHING = Action("none")  # of a step in which the agent said no action
+# Words on a phone by which a person cuts off adb; an agent that taps them did it itself.
+CUTS_ADB = frozenset(
+    {
+        "usb debugging",
+        "use developer options",
+        "power off",
+        "restart",
+        "reboot",
+        "factory reset",
+    }
+)
 Pause = Callable[[float], object]
 
 
@@ -57,7 +72,12 @@ def _open(device: Device, app: str, roles: Mapping[str, str]) -> str:
     package = roles.get(app.strip().lower(), app.strip())
     if package not in device.packages.names():
         return f"there is no app {app!r}; known are {', '.join(sorted(roles))}"
-    device.packages.open(package)
+    try:
+        device.packages.open(package)
+    except DeviceFault as fault:
+        if fault.reason not in ("package_missing", "command_failed"):
+            raise
+        return f"{app!r} cannot be opened: {fault.text}"
     return "ok"
 
 
@@ -74,7 +94,7 @@ def input_line(action: Action, step: int, now_ms: int) -> dict[str, Any]:
         }
     elif action.kind == "wait":
         payload = {"seconds": action.seconds}
-    elif action.kind != "done":
+    elif action.kind not in ("done", NOTHING.kind):
         payload = {"text": action.text}
     return {
         "step_idx": step,
@@ -85,3 +105,33 @@ def input_line(action: Action, step: int, now_ms: int) -> dict[str, Any]:
         "timestamp_ms": now_ms,
         "mapping_warnings": [],
     }
+
+
+def cuts_adb(action: Action, elements: Sequence[Element]) -> bool:
+    """Whether what is tapped is a switch by which a person would cut adb off.
+
+    What takes the tap is the last clickable element under it; its words may stand in elements
+    below it, beside the finger. Those of another clickable one are not its own.
+    """
+    if action.kind != "tap" or action.x is None or action.y is None:
+        return False
+    touched = -1
+    for index, element in enumerate(elements):
+        b = element.bounds
+        if not (b.left <= action.x < b.right and b.top <= action.y < b.bottom):
+            continue
+        if element.clickable or touched < 0:
+            touched = index
+    if touched < 0:
+        return False
+    own = [elements[touched]]
+    hidden = None  # the depth of a clickable element below, while we are in it
+    for element in elements[touched + 1 :]:
+        if element.depth <= own[0].depth:
+            break
+        if hidden is not None and element.depth > hidden:
+            continue
+        hidden = element.depth if element.clickable else None
+        if hidden is None:
+            own.append(element)
+    return any(word.strip().lower() in CUTS_ADB for e in own for word in (e.text, e.description))

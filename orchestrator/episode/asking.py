@@ -26,6 +26,7 @@ class Asking:
         self._watched = [each.name for each in rendered.forbidden if each.watch == "step"]
         self._there_before: set[str] = set()
         self._seen: dict[str, None] = {}  # in the order of sight
+        self._missed: set[str] = set()  # watched, and once they could not be asked
         self._held_before = False
         self._life = ""
 
@@ -34,43 +35,57 @@ class Asking:
         agent's."""
         self._life = self._guest_life()
         success = [self._once(oracle, "pre") for oracle in self._success]
+        forbidden = [self._once(each, "pre", forbidden=True) for each in self._forbidden.values()]
+        for verdict in (*success, *forbidden):
+            if verdict.holds is None:
+                # Without an answer now, none later would say whose doing it is.
+                raise DeviceFault("bad_answer", verdict.reason, during=f"{verdict.name} before")
         self._held_before = all(verdict.holds for verdict in success)
-        for name, oracle in self._forbidden.items():
-            if self._once(oracle, "pre", forbidden=True).holds:
-                self._there_before.add(name)
+        self._there_before = {verdict.name for verdict in forbidden if verdict.holds}
 
     def watch(self) -> None:
-        """After each step; only what was newly seen is written down."""
+        """After each step; only what was newly seen, or could not be looked for, is written."""
         for name in self._pending(self._watched):
             verdict = ask_once(self._forbidden[name], self._context(), "post")
-            if verdict.holds:
+            if verdict.holds is not False:
                 self._record(verdict, forbidden=True)
+            if verdict.holds:
                 self._seen[name] = None
+            elif verdict.holds is None:
+                self._missed.add(name)
 
     def after(self) -> Asked:
         """Polled: effects are eventual. Absence counts once the settle time has passed."""
-        if (life := self._guest_life()) != self._life:
-            text = f"the guest was restarted during the attempt: {self._life} became {life}"
-            raise DeviceFault("not_ready", text, during="the oracles")
+        life = self._guest_life()
+        restarted = life != self._life
         self._end_calls()
         pending = self._pending(self._forbidden)
-        oracles = [*self._success, *(self._forbidden[name] for name in pending)]
+        # A guest that was restarted proves no success; a forbidden effect still there is one.
+        asked = [] if restarted else self._success
+        oracles = [*asked, *(self._forbidden[name] for name in pending)]
         verdicts = poll(
             oracles, self._context, self._scene.profile.settle_s, "post", forbidden=set(pending),
             bound_s=self._scene.limits.oracle_s, pause=self._scene.pause,
         )  # fmt: skip
-        success, forbidden = verdicts[: len(self._success)], verdicts[len(self._success) :]
+        success, forbidden = verdicts[: len(asked)], verdicts[len(asked) :]
         for verdict in success:
             self._record(verdict)
         for verdict in forbidden:
             self._record(verdict, forbidden=True)
             if verdict.holds:
                 self._seen[verdict.name] = None
+        if restarted:
+            text = f"the guest was restarted during the attempt: {self._life} became {life}"
+            raise DeviceFault("not_ready", text, during="the oracles")
+        if any(verdict.holds is None for verdict in verdicts):
+            # The question's fault, or the phone's? One that is gone is a fault with a cause.
+            self._scene.device.wire.shell("true", timeout=5)
         return Asked(
             success=conjunction(success),
             held_before=self._held_before,
             violations=tuple(self._seen),
-            violations_known=all(verdict.holds is not None for verdict in forbidden),
+            violations_known=not (self._missed - self._seen.keys())
+            and all(verdict.holds is not None for verdict in forbidden),
             text="; ".join(f"{v.name}: {v.reason}" for v in success if not v.holds),
         )
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import errno
+import time
+import traceback
+from dataclasses import dataclass, field
 
 from ..agent.agent import AgentFault
 from ..device.faults import TRANSIENT, DeviceFault
-from ..outcome import Judgement, Phase, Reason, Trouble, judge
+from ..evidence.bundle import EvidenceLost
+from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
 from ..pins.lock import ImageLock
 from .asking import Asking, reachable
 from .reset import NotProven, reset
-from .scene import Scene
+from .scene import Interrupted, Scene
 from .setup import SetupNotSeen, set_up
 from .steps import Steps
 
@@ -18,54 +21,97 @@ from .steps import Steps
 LOST = TRANSIENT | {"device_unauthorized", "not_ready", "service_missing", "timeout"}
 
 
-def attempt(scene: Scene, lock: ImageLock) -> tuple[Judgement, bool]:
-    """The judgement, and whether the agent was reached."""
-    steps = Steps(scene)
+@dataclass(frozen=True)
+class Played:
+    judgement: Judgement
+    reached: bool  # the agent was shown something
+    durations: dict[str, float]  # seconds by phase
+
+
+@dataclass
+class Phases:
+    """Where the attempt is, and how long it was where it has been."""
+
+    now: Phase = Phase.RESET
+    seconds: dict[str, float] = field(default_factory=dict)
+    _since: float = field(default_factory=time.monotonic)
+
+    def enter(self, phase: Phase) -> None:
+        now = time.monotonic()
+        self.seconds[self.now.value] = round(now - self._since, 3)
+        self.now, self._since = phase, now
+
+
+def attempt(scene: Scene, lock: ImageLock) -> Played:
+    """Interrupted where the agent has not acted yet: the attempt did not happen. EvidenceLost
+    where the bundle cannot be written. All else is judged."""
+    steps, phases = Steps(scene), Phases()
     asking = Asking(scene, steps)
-    phase, trouble = Phase.RESET, None
+    trouble = None
     try:
-        reset(scene.device, lock, scene.bundle, scene.limits.reset_s)
-        phase = Phase.SETUP
+        reset(scene.device, lock, scene.bundle, scene.limits.reset_s, scene.check)
+        phases.enter(Phase.SETUP)
         for step in scene.rendered.setup:
             scene.check()
             done = set_up(scene.device, step, scene.limits.setup_s)
             scene.bundle.event("device_trace", "setup", **done)
         asking.before()
-        phase = Phase.AGENT
+        phases.enter(Phase.AGENT)
         scene.agent.start(scene.rendered.goal, scene.limits.agent_start_s)
         steps.run(asking.watch)
-        phase = Phase.ORACLE
+        phases.enter(Phase.ORACLE)
         asked = asking.after()
-    except (DeviceFault, AgentFault, NotProven, SetupNotSeen, OSError) as error:
-        trouble = trouble_of(error, phase, scene, steps)
+    except EvidenceLost:
+        raise
+    except Exception as error:  # a bug of ours is judged too, loudly
+        if isinstance(error, Interrupted) and not steps.acted:
+            raise
+        trouble = trouble_of(error, phases.now, scene, steps)
         asked = asking.unasked()
     finally:
         scene.agent.close()
-    if phase is Phase.AGENT and steps.reached and reachable(scene):
-        try:
-            asked = asking.after()
-        except DeviceFault as fault:
-            scene.bundle.event("device_trace", "unasked", why=str(fault))
-    return judge(asked, trouble, steps.spent), steps.reached
+    if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
+        asked = _asked_anyway(scene, asking)
+    phases.enter(phases.now)
+    return Played(judge(asked, trouble, steps.spent), steps.reached, phases.seconds)
+
+
+def _asked_anyway(scene: Scene, asking: Asking) -> Asked:
+    """However the agent ended, the phone is asked what it did, if it can be asked."""
+    try:
+        if reachable(scene):
+            return asking.after()
+    except DeviceFault as fault:
+        scene.bundle.event("device_trace", "unasked", why=str(fault))
+    return asking.unasked()
 
 
 def trouble_of(error: Exception, phase: Phase, scene: Scene, steps: Steps) -> Trouble:
     """What the error means, with what the supervisor says where the device was lost."""
-    text = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else str(error)
+    text, acted = str(error), steps.acted
     match error:
         case AgentFault():
-            return Trouble(phase, error.reason, text, steps.acted)
+            return Trouble(phase, error.reason, text, acted)
         case NotProven():
             return Trouble(phase, Reason.RESET_NOT_PROVEN, text, host=scene.host_fact())
         case SetupNotSeen():
             return Trouble(phase, Reason.SETUP_NOT_SEEN, text)
         case DeviceFault():
-            lost = not steps.acted or error.reason in LOST
-            reason = Reason.DEVICE_LOST if lost else Reason.OTHER
+            lost = error.reason in LOST
             return Trouble(
-                phase, reason, text, steps.acted, scene.host_fact(), steps.cut_adb and lost
-            )
-        case OSError(errno=errno.ENOSPC):
-            return Trouble(Phase.EVIDENCE, Reason.DISK_FULL, text, steps.acted)
+                phase, _device_reason(phase, acted, lost), text, acted, scene.host_fact(),
+                agent_did_it=steps.cut_adb and lost,
+            )  # fmt: skip
+        case Interrupted():
+            return Trouble(phase, Reason.WORKER_LOST, text, acted)
         case _:
-            return Trouble(Phase.EVIDENCE, Reason.EVIDENCE_LOST, text, steps.acted)
+            text = "".join(traceback.format_exception(error, limit=-8))
+            return Trouble(phase, Reason.OTHER, text, acted=True)
+
+
+def _device_reason(phase: Phase, acted: bool, lost: bool) -> Reason:
+    if lost:
+        return Reason.DEVICE_LOST
+    if phase is Phase.SETUP:
+        return Reason.SETUP_NOT_SEEN
+    return Reason.OTHER if acted else Reason.DEVICE_LOST

@@ -65,7 +65,7 @@ def screen_fields(display: Display, width: int, height: int) -> dict[str, object
 
 def element_fields(element: Element) -> dict[str, object] | None:
     """As the evidence pack wants elements; None for one that carries no words."""
-    if not (element.text or element.description or element.resource_id):
+    if not (element.text + element.description + element.resource_id).strip():
         return None
     fields = asdict(element)
     bounds = element.bounds

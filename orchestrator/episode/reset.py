@@ -7,9 +7,11 @@ one is proven.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 
+from ..device.console import load_command
 from ..device.faults import DeviceFault
 from ..device.phone import Device
 from ..device.snapshot import LoadProof
@@ -23,8 +25,13 @@ class NotProven(Exception):
     """No rung of the ladder led back to the snapshot."""
 
 
-def reset(device: Device, lock: ImageLock, bundle: Bundle, seconds: float) -> None:
-    """Returns where the reset is proven; else NotProven with what each rung saw."""
+def reset(
+    device: Device, lock: ImageLock, bundle: Bundle, seconds: float, check: Callable[[], None]
+) -> None:
+    """Returns where the reset is proven; else NotProven with what each rung saw.
+
+    `check` is asked before each rung and may raise.
+    """
     said: list[str] = []
     rungs: list[tuple[str, Callable[[], LoadProof]]] = [
         ("load", lambda: device.snapshots.load(lock.snapshot, marker=MARKER, seconds=seconds))
@@ -32,16 +39,18 @@ def reset(device: Device, lock: ImageLock, bundle: Bundle, seconds: float) -> No
     if device.supervisor is not None:
         rungs += [("restart", lambda: restart(device, lock, seconds))] * RESTARTS
     for rung, climb in rungs:
+        check()
+        _reconnect(device, bundle)
+        started, proof = time.monotonic(), None
         try:
-            _reconnect(device, bundle)
             proof = climb()
             wrong = differences(proof, lock)
         except DeviceFault as fault:
-            wrong, proof = [str(fault)], None
-        fields = asdict(proof) if proof else {}
+            wrong = [str(fault)]
+        fields = asdict(proof) if proof else {"command": load_command(lock.snapshot)}
         bundle.event(
             "device_trace", "reset", rung=rung, snapshot_tag=lock.snapshot, proven=not wrong,
-            wrong=wrong, **fields,
+            wrong=wrong, duration_ms=round((time.monotonic() - started) * 1000), **fields,
         )  # fmt: skip
         if not wrong:
             return
@@ -62,6 +71,9 @@ def restart(device: Device, lock: ImageLock, seconds: float) -> LoadProof:
 def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
     """What the observed phone is not, though the lock says it is."""
     wrong = []
+    if not (proof.file_gone and proof.property_gone):
+        # The phone did not take them, or did not answer; now that it does, the next load can tell.
+        wrong.append("no sentinels could be planted before the load")
     if proof.boot_id != lock.boot_id:
         wrong.append(f"boot_id is {proof.boot_id}, baked was {lock.boot_id}")
     if proof.marker != lock.marker:
@@ -74,11 +86,13 @@ def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
 
 
 def _reconnect(device: Device, bundle: Bundle) -> None:
-    """Rung 1, only where adb has lost the phone."""
+    """Rung 1, where adb has lost the phone. If it does not help, the next rung may."""
     try:
         device.wire.shell("true", timeout=5)
-    except DeviceFault as fault:
-        if not fault.transient:
-            raise
-        device.reconnect()
-        bundle.event("device_trace", "reconnect", why=str(fault))
+    except DeviceFault as lost:
+        outcome = "reconnected"
+        try:
+            device.reconnect()
+        except DeviceFault as fault:
+            outcome = str(fault)
+        bundle.event("device_trace", "reconnect", why=str(lost), outcome=outcome)

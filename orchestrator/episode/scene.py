@@ -17,7 +17,7 @@ from .site import Site
 
 
 class Interrupted(Exception):
-    """The worker was told to stop, or its lease is gone: nothing is judged."""
+    """The worker was told to stop, or its lease is gone."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Scene:
 
     def check(self) -> None:
         if not self.going_on():
-            raise Interrupted
+            raise Interrupted("the worker was told to stop, or lost its lease")
 
     def host_fact(self) -> HostFact:
         """What the supervisor says of the emulator, asked after the device was lost."""

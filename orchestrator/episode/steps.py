@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,16 +12,19 @@ from ..agent.action import Action, NoAction, Normalized
 from ..agent.agent import AgentFault, Observation, Reply
 from ..agent.normalize import normalize
 from ..agent.shown import shown
-from ..events.canonical import digest
+from ..device.faults import DeviceFault
+from ..events.canonical import canonical, digest
 from ..outcome import Reason
-from .act import input_line, perform
+from .act import NOTHING, TOUCHES, cuts_adb, input_line, perform
 from .observe import Sight, observe
 from .scene import Scene
 from .user import User
 
 INVALID_IN_A_ROW = 3
-# Words on a phone by which a person cuts off adb; an agent that taps them did it itself.
-CUTS_ADB = frozenset({"usb debugging", "power off", "restart", "reboot", "factory reset"})
+# Adb's words where it never began to deliver a command; after any other the phone may have acted.
+UNDELIVERED = frozenset(
+    {"adb_server", "device_connecting", "device_not_found", "device_offline", "device_unauthorized"}
+)
 
 
 class Steps:
@@ -34,25 +38,29 @@ class Steps:
         self.cut_adb = False
         self._message = ""
         self._invalid = 0
+        self._thought_s = 0.0  # by the agent
+        self._waited_s = 0.0  # because it said so
 
     def run(self, after_each: Callable[[], None]) -> None:
         scene, budget = self._scene, self._scene.rendered.budget
+        started = time.monotonic()
         display = scene.device.display()
-        thought_s = 0.0
         for step in range(budget.steps):
             scene.check()
             sight = observe(scene.device, display, step, scene.bundle)
             self.reached = True
-            started = time.monotonic()
-            normalized = self._ask(step, sight, budget.seconds - thought_s)
-            thought_s += time.monotonic() - started
+            normalized = self._ask(step, sight, budget.seconds - self._thought_s)
             ended = normalized is not None and self._do(step, sight, normalized.action)
             after_each()
             if ended:
                 return
-            if thought_s >= budget.seconds:
+            if self._thought_s >= budget.seconds:
                 self.spent = Reason.OUT_OF_TIME
                 return
+            phone_s = time.monotonic() - started - self._thought_s - self._waited_s
+            if phone_s > scene.limits.device_s:
+                text = f"{step + 1} steps took the phone {phone_s:.0f} s of {scene.limits.device_s}"
+                raise DeviceFault("timeout", text, during="the agent's steps")
         self.spent = Reason.OUT_OF_STEPS
 
     def _ask(self, step: int, sight: Sight, seconds: float) -> Normalized | None:
@@ -63,47 +71,68 @@ class Steps:
             self._message,
         )  # fmt: skip
         started = time.monotonic()
-        reply, fault = None, None
         try:
             reply = scene.agent.act(observation, seconds)
-        except AgentFault as error:
-            fault = error
-        self._record_call(step, observation, reply, fault, time.monotonic() - started)
-        if fault is not None or reply is None:
-            self._record_action(step, None, None, (fault.text if fault else "no reply",))
-            raise fault or AgentFault(Reason.AGENT_SILENT, "no reply")
+        except AgentFault as fault:
+            self._record_call(step, observation, time.monotonic() - started, error=fault.text)
+            self._record_action(step, None, None, (fault.text,))
+            raise
+        took = time.monotonic() - started
+        self._thought_s += took
+        self._record_call(step, observation, took, reply)
+        raw = recordable(reply.raw)
         try:
             normalized = normalize(reply.raw, observation)
         except NoAction as error:
-            self._record_action(step, reply.raw, None, (str(error),))
+            self._record_action(step, raw, None, (str(error),))
             self._message, self._invalid = str(error), self._invalid + 1
             if self._invalid >= INVALID_IN_A_ROW:
                 text = f"{INVALID_IN_A_ROW} replies in a row were no actions: {error}"
                 raise AgentFault(Reason.AGENT_INVALID, text) from error
             return None
         self._invalid = 0
-        action = normalized.action.as_json()
-        self._record_action(step, reply.raw, action, normalized.warnings)
+        self._record_action(step, raw, normalized.action, normalized.warnings)
         return normalized
 
     def _do(self, step: int, sight: Sight, action: Action) -> bool:
         """Does it; whether it was the last."""
-        scene = self._scene
+        bundle = self._scene.bundle
         self._message = ""
-        self.cut_adb = self.cut_adb or cuts_adb(action, sight)
-        self.acted = self.acted or action.kind not in ("done", "refuse")
-        scene.bundle.line("device_input_trace", input_line(action, step, scene.bundle.now_ms()))
-        result = perform(scene.device, action, scene.profile.roles, scene.pause)
+        result = "it was not done"
+        try:
+            result = self._perform(action, sight)
+        except DeviceFault as fault:
+            result = str(fault)
+            raise
+        finally:
+            bundle.event(
+                "action_trace", "action", step=step, action=action.as_json(), result=result
+            )
         if result != "ok":
             self._message = result
         if action.kind == "answer":
             self.answer = action.text
         elif action.kind in ("ask_user", "confirm", "refuse"):
             self._consent(step, action)
-        scene.bundle.event(
-            "action_trace", "action", step=step, action=action.as_json(), result=result
-        )
         return action.kind in ("done", "refuse")
+
+    def _perform(self, action: Action, sight: Sight) -> str:
+        scene, started = self._scene, time.monotonic()
+        try:
+            result = perform(scene.device, action, scene.profile.roles, scene.pause)
+        except DeviceFault as fault:
+            if fault.reason not in UNDELIVERED:
+                self._given(action, sight)
+            raise
+        self._given(action, sight)
+        if action.kind == "wait":
+            self._waited_s += time.monotonic() - started
+        return result
+
+    def _given(self, action: Action, sight: Sight) -> None:
+        """The phone has it, or may have it."""
+        self.acted = self.acted or action.kind in TOUCHES
+        self.cut_adb = self.cut_adb or cuts_adb(action, sight.elements or ())
 
     def _consent(self, step: int, action: Action) -> None:
         bundle = self._scene.bundle
@@ -120,37 +149,42 @@ class Steps:
         self,
         step: int,
         observation: Observation,
-        reply: Reply | None,
-        fault: AgentFault | None,
         seconds: float,
+        reply: Reply | None = None,
+        error: str | None = None,
     ) -> None:
         about = self._scene.agent.about
         self._scene.bundle.event(
             "agent_call_trace", "agent_call", step_idx=step, agent_name=about.name,
             provider=about.provider, model_id=about.model_id, base_url=about.base_url,
             input_digest=digest(shown(observation)),
-            response_digest=digest(reply.raw) if reply else None,
+            response_digest=digest(recordable(reply.raw)) if reply else None,
             latency_ms=round(seconds * 1000), tokens_in=reply.tokens_in if reply else None,
-            tokens_out=reply.tokens_out if reply else None, error=fault.text if fault else None,
+            tokens_out=reply.tokens_out if reply else None, error=error,
         )  # fmt: skip
 
     def _record_action(
-        self, step: int, raw: Any, action: dict[str, Any] | None, warnings: tuple[str, ...]
+        self, step: int, raw: Any, action: Action | None, warnings: tuple[str, ...]
     ) -> None:
-        self._scene.bundle.event(
+        """What was said, and the input it becomes: every step has a line, also of no input."""
+        bundle = self._scene.bundle
+        bundle.event(
             "agent_action_trace", "agent_action", step_idx=step, raw_action=raw,
-            normalized_action=action, normalization_warnings=list(warnings),
+            normalized_action=action.as_json() if action else None,
+            normalization_warnings=list(warnings),
         )  # fmt: skip
+        bundle.line("device_input_trace", input_line(action or NOTHING, step, bundle.now_ms()))
+        if action is None:
+            no_action = {"action": NOTHING.kind}
+            bundle.event(
+                "action_trace", "action", step=step, action=no_action, result="; ".join(warnings)
+            )
 
 
-def cuts_adb(action: Action, sight: Sight) -> bool:
-    """Whether what is tapped is a switch by which a person would cut adb off."""
-    if action.kind != "tap" or action.x is None or action.y is None:
-        return False
-    words = (
-        word.lower()
-        for e in sight.elements or ()
-        if e.bounds.left <= action.x < e.bounds.right and e.bounds.top <= action.y < e.bounds.bottom
-        for word in (e.text, e.description)
-    )
-    return any(word in CUTS_ADB for word in words)
+def recordable(raw: Any) -> Any:
+    """What an agent said, or a few words of it where it is nothing that JSON can say."""
+    try:
+        canonical(raw)
+    except (ValueError, TypeError, RecursionError):
+        return {"not_json": reprlib.repr(raw)}
+    return raw

@@ -11,12 +11,17 @@ MANIFEST.json           written last (manifest.py): the seal
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from ..errors import EmufarmError
 
 TRACES = (
     "action_trace", "obs_trace", "foreground_trace", "device_trace", "screen_trace",
@@ -31,15 +36,40 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+class EvidenceLost(EmufarmError):
+    """The bundle cannot be written."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"the evidence cannot be written: {error}")
+        self.full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 class Bundle:
+    """Written within a `with`; every call may raise EvidenceLost."""
+
     def __init__(self, folder: Path, now_ms: Callable[[], int] = wall_ms) -> None:
         self.folder = folder
         self.now_ms = now_ms
-        for name in ("screenshots", "ui_dump", "oracle_raw"):
-            (folder / name).mkdir(parents=True)
-        self._traces: dict[str, TextIO] = {
-            name: (folder / f"{name}.jsonl").open("w", encoding="utf-8") for name in TRACES
-        }
+        self._traces: dict[str, TextIO] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        with _writing():
+            for name in ("screenshots", "ui_dump", "oracle_raw"):
+                (self.folder / name).mkdir(parents=True)
+            for name in TRACES:
+                file = (self.folder / f"{name}.jsonl").open("w", encoding="utf-8")
+                self._traces[name] = self._open.enter_context(file)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with _writing():
+            self._open.close()  # the last lines are written only now
 
     def event(self, trace: str, event: str, **fields: Any) -> None:
         """One line of a trace."""
@@ -48,7 +78,8 @@ class Bundle:
     def line(self, trace: str, fields: Fields) -> None:
         """For the one trace whose lines are no events."""
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True)
-        self._traces[trace].write(text.encode("utf-8", "replace").decode() + "\n")
+        with _writing():
+            self._traces[trace].write(whole(text) + "\n")
 
     def screenshot(self, png: bytes) -> tuple[str, str]:
         """The picture's name in the bundle, and its digest."""
@@ -73,13 +104,24 @@ class Bundle:
 
     def _once(self, name: str, data: bytes) -> None:
         path = self.folder / name
-        if not path.exists():
-            path.write_bytes(data)
+        with _writing():
+            if not path.exists():
+                path.write_bytes(data)
 
     def document(self, name: str, fields: Fields) -> None:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1)
-        (self.folder / name).write_text(text + "\n", encoding="utf-8")
+        with _writing():
+            (self.folder / name).write_text(whole(text) + "\n", encoding="utf-8")
 
-    def close(self) -> None:
-        for trace in self._traces.values():
-            trace.close()
+
+def whole(text: str) -> str:
+    """Halves of a character, which JSON can carry and UTF-8 cannot, become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise EvidenceLost(error) from error

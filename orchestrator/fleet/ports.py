@@ -2,7 +2,10 @@
 
 A user's own adb server probes the odd ports 5555-5585 when it starts, and would adopt a phone
 it finds there; so ours stand above. A claim is a locked file: it ends with the process that
-holds it, however that ends.
+holds it, however that ends. The files stand in one place for all of a user's farms, whatever
+their environment: TMPDIR differs from run to run, and XDG_RUNTIME_DIR is there at a desk and not
+under cron or sudo. Farms of two users share no file; a port in use is not claimed, so what is
+left between them is the moment between a claim and the phone that listens on it.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-import tempfile
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -18,6 +21,7 @@ from typing import BinaryIO
 from ..errors import UsageError
 
 FIRST, LAST = 5586, 5682
+FOLDER = Path("/tmp") / f"emufarm-ports-{os.getuid()}"
 # Below the range from which the kernel takes a port for every outgoing connection.
 _SERVER_OFFSET = 10_000
 
@@ -51,12 +55,15 @@ def _free(port: int) -> bool:
 
 
 def _lock(port: int) -> BinaryIO | None:
-    folder = Path(tempfile.gettempdir()) / f"emufarm-ports-{os.getuid()}"
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        file = (folder / str(port)).open("ab")
+        FOLDER.mkdir(mode=0o700, exist_ok=True)
+        found = FOLDER.lstat()
+        # Anybody may write to /tmp: a folder or link that another user left is none of ours.
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise PermissionError("it belongs to somebody else")
+        file = (FOLDER / str(port)).open("ab")
     except OSError as error:
-        raise UsageError(f"cannot hold ports in {folder}: {error}; set TMPDIR") from error
+        raise UsageError(f"cannot hold ports in {FOLDER}: {error}; remove it") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

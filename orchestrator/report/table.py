@@ -33,6 +33,8 @@ def show(report: dict[str, Any], console: Console) -> None:
         f"coverage   {covered['hits']} of {covered['planned']} episodes have a conclusive "
         f"result ({percent(covered['value'])})"
     )
+    if not report["complete"]:
+        console.print("           the run is not complete: its last word is not in the journal")
     console.print(_cases(report))
     console.print(_figures(report))
     infra = report["infrastructure"]
@@ -41,7 +43,8 @@ def show(report: dict[str, Any], console: Console) -> None:
         f"infrastructure, apart from every score: {infra['attempts_failed']} of "
         f"{infra['attempts']} attempts failed ({reasons}); {infra['episodes_failed']} episodes "
         f"were lost to it; {infra['device_starts']} device starts, "
-        f"{infra['device_starts_failed']} failed"
+        f"{infra['device_starts_failed']} failed",
+        soft_wrap=True,
     )
 
 

@@ -98,8 +98,16 @@ def forget(world: World) -> None:
 def store_persistent(world: World) -> None:
     """Before the guest goes down: what init would have written at each setprop."""
     kept = {k: v for k, v in world.properties.items() if k.startswith("persist.")}
-    if kept:
-        world.disk.own(PERSISTENT).write_text(json.dumps(kept, indent=1))
+    if not kept:
+        return
+    try:
+        path = world.disk.own(PERSISTENT)
+        new = path.with_name(f"{path.name}.tmp")
+        new.write_text(json.dumps(kept, indent=1))
+        new.replace(path)
+    except OSError as error:  # a full disk keeps what was there
+        text = f"Unable to write persistent property file: {error.strerror}"
+        world.logcat.write("init", text, level="E", pid=1)
 
 
 def _persistent(world: World) -> dict[str, str]:

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from .disk import Disk
 from .noise import Noise
 
 Row = dict[str, Any]
+# What SQLite says of a disk that has no room for its index.
+NO_ROOM = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN)
+
+
+def _opened(host: Path, *, alone: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(host, isolation_level=None)
+    try:
+        connection.row_factory = sqlite3.Row
+        # Text that is not UTF-8 is read as Java reads it, not refused.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        if alone:
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=OFF")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 class Databases:
@@ -24,12 +43,15 @@ class Databases:
     def connect(self, path: str) -> sqlite3.Connection:
         connection = self._open.get(path)
         if connection is None:
-            connection = sqlite3.connect(self._disk.own(path), isolation_level=None)
-            connection.row_factory = sqlite3.Row
-            # Text that is not UTF-8 is read as Java reads it, not refused.
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=OFF")
+            host = self._disk.own(path)
+            try:
+                connection = _opened(host)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF not in NO_ROOM:
+                    raise
+                # A full disk has no room for the index that several processes would share; one
+                # that is alone keeps it in memory, so that what is there can still be read.
+                connection = _opened(host, alone=True)
             self._open[path] = connection
         return connection
 

@@ -104,7 +104,8 @@ class Disk:
             raise failure(errno.ENAMETOOLONG, path)
         if not _nameable(path) or not _nameable(cwd):
             raise failure(errno.EILSEQ, path)
-        follow = follow or path.endswith("/")
+        # A path that ends so names what a last link leads to, never the link.
+        follow = follow or path.rpartition("/")[2] in ("", ".")
         todo = [part for part in os.path.join(cwd, path).split("/") if part not in ("", ".")]
         done: list[str] = []
         links = 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import errno
 import os
 import re
 import resource
 import shutil
 import signal
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -21,7 +23,7 @@ from .console.token import ensure_token, token_path
 from .lock import AvdLock, InUse
 from .options import FIRST_PORT, LAST_PORT, READERS, OptionError, Options, parse
 from .phone import BUILD, VERSION, Phone
-from .snapshots import SnapshotError, Snapshots, listing
+from .snapshots import FULL, SnapshotError, Snapshots, listing
 from .tree import copy_tree
 
 BANNER = f"Android emulator version {VERSION} (build_id {BUILD}) (CL:N/A)"
@@ -30,6 +32,10 @@ LARGEST_FILE = 6 << 30
 # glibc's mallopt(M_MMAP_THRESHOLD): blocks from this size on go back to the system when freed.
 # By itself it would keep the 8 MB of a screenshot, once for each thread that drew one.
 M_MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 20
+# What a first boot writes, and room for the databases' logs. SQLite on a full disk says anything
+# from "disk I/O error" on, so it is better not begun.
+ROOM = 4 << 20
+NO_ROOM = "Not enough disk space to run AVD '{}'. Exiting..."
 TOO_MANY = "It seems too many emulator instances are running on this machine. Aborting."
 
 
@@ -129,14 +135,18 @@ def _run(options: Options, avd: Avd, environ: Mapping[str, str]) -> int:
     log("INFO", "This is the simulated phone of emufarm; not Google's emulator.")
     try:
         with _disk(options, avd) as userdata:
+            if shutil.disk_usage(userdata.parent).free < ROOM:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return asyncio.run(_serve(options, avd, userdata, environ))
     except InUse:
         log("ERROR", "Running multiple emulators with the same AVD")
         log("ERROR", "is an experimental feature.")
         log("ERROR", "Please use -read-only flag to enable this feature.")
         return 1
-    except OSError as error:
-        log("FATAL", f"AVD [{avd.name}] cannot be used: {error}")
+    except (OSError, sqlite3.Error) as error:
+        full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+        cannot = f"AVD [{avd.name}] cannot be used: {error}"
+        log("FATAL", NO_ROOM.format(avd.name) if full else cannot)
         return 1
 
 
@@ -204,6 +214,9 @@ def _start(phone: Phone) -> bool:
             phone.restore_at_start(tag)
         except SnapshotError as error:
             log("WARNING", f"Failed to load snapshot '{tag}'")
+            if error.reason == FULL:  # says nothing about the snapshot
+                log("FATAL", NO_ROOM.format(phone.avd.name))
+                return False
             if options.force_snapshot_load:
                 log(
                     "FATAL",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from . import boot, procfs, system
+from . import boot, crash, procfs, system
 from .adbd.announce import announce
 from .adbd.server import Adbd
 from .adbd.shell_protocol import RunShell
@@ -26,6 +26,7 @@ from .faults import Faults
 from .noise import Noise
 from .options import Options
 from .programs import table
+from .services.settings import ADB_ENABLED
 from .snapshots import SnapshotError, Snapshots, recover_userdata
 from .state import Json
 from .streams import Sink
@@ -35,6 +36,8 @@ from .world import World
 VERSION = "35.6.11.0"
 BUILD = "13610412"
 STOP_S = 0.5
+# From a write of the setting to adbd's end or start.
+SWITCH_S = 0.05
 # How long programs may take to notice that their connection is gone.
 SETTLE_S = 10.0
 # A dropped device offers itself to the adb server until it is taken again: the server needs about
@@ -88,6 +91,7 @@ class Phone:
         self._token_file = token_file
         self._server_port = server_port
         self._started_s = time.monotonic()
+        self._boots = 0  # as far as this process knows
         self._tasks: set[asyncio.Task[None]] = set()
         self.standstill = asyncio.Lock()  # held while the world is saved, loaded or rebooted
         self._stopped_clock: Json = None
@@ -103,7 +107,9 @@ class Phone:
             faults=Faults(planted(options.defects)),
         )
         self.world.control = self
-        self.world.effects.bind(self.world, {**HANDLERS, "boot.completed": self._completed})
+        own = {"boot.completed": self._completed, "adbd.switch": self._switch_due}
+        self.world.effects.bind(self.world, {**HANDLERS, **own})
+        self.world.settings.watch("global", ADB_ENABLED, self._adb_setting_written)
         procfs.install(self.world, hardware)
         table.install(self.world.disk)
         self.snapshots = Snapshots(
@@ -142,7 +148,7 @@ class Phone:
         if self.options.wipe_data:
             self.world.databases.close()
             self.world.disk.wipe()
-        boot.power_on(self.world, self._firmware())
+        self._boot()
 
     def offer(self) -> None:
         """Tell the adb server that there is a new device."""
@@ -237,6 +243,35 @@ class Phone:
         self.loaded = tag
         system.hang_up(self.world)
         self.world.clock.offset_s += self.world.noise.clock_drift_s()
+        self._follow_adb_setting()
+
+    def _boot(self) -> None:
+        boot.power_on(self.world, self._firmware())
+        self._follow_adb_setting()
+
+    def _follow_adb_setting(self) -> None:
+        """adbd runs while the setting says so: the one place that switches it."""
+        on = self.adbd.enabled
+        with crash.contained(self.world, "system_server"):  # root may have wrecked the database
+            on = self.world.settings.adb_enabled()
+        if on != self.adbd.enabled:
+            self.adbd.enable(on)
+        if on != (self.world.processes.find("adbd") is not None):
+            system.run_adbd(self.world, on)
+
+    def _adb_setting_written(self) -> None:
+        # A moment later: whoever wrote it over adb hears that it was done.
+        self.world.effects.later(SWITCH_S, "adbd.switch")
+
+    def _switch_due(self, world: World, args: dict[str, Json]) -> None:
+        self._spawn(self._switch_adbd())
+
+    async def _switch_adbd(self) -> None:
+        async with self.standstill:
+            was = self.adbd.enabled
+            self._follow_adb_setting()
+        if self.adbd.enabled and not was:
+            await self._offer_again()
 
     def _firmware(self) -> boot.Firmware:
         options = self.options
@@ -254,10 +289,16 @@ class Phone:
     def _count_boot(self) -> int:
         path = self.avd.folder / "boot_count"
         text = path.read_text() if path.is_file() else "0"
-        count = (int(text) if text.isascii() and text.isdigit() else 0) + 1
+        stored = int(text) if text.isascii() and text.isdigit() else 0
+        self._boots = max(stored, self._boots) + 1
         if not self.options.read_only:
-            path.write_text(str(count))
-        return count
+            new = path.with_suffix(".new")
+            try:
+                new.write_text(str(self._boots))
+                new.replace(path)
+            except OSError as error:  # a full disk; this process still knows the number
+                self._log("WARNING", f"cannot count the boot in {path}: {error.strerror}")
+        return self._boots
 
     def _completed(self, world: World, args: dict[str, Json]) -> None:
         HANDLERS["boot.completed"](world, args)
@@ -286,7 +327,7 @@ class Phone:
             self._started_s = time.monotonic()
             boot.store_persistent(self.world)
             await self._halt()
-            boot.power_on(self.world, self._firmware())
+            self._boot()
         await self._offer_again()
 
     async def _offer_again(self) -> None:
@@ -296,7 +337,9 @@ class Phone:
 
     async def _offer(self) -> None:
         for _ in range(OFFERS):
-            if self.adbd.connected or not await announce(self._server_port, self.adbd.port):
+            if self.adbd.connected or not self.adbd.enabled:
+                return
+            if not await announce(self._server_port, self.adbd.port):
                 return
             await asyncio.sleep(OFFER_EVERY_S)
 

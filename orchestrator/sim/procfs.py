@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .world import World
 
+RELEASE = "6.1.23-android14-4-00257-g7e35917775b8-ab9964412"
+VERSION = "#1 SMP PREEMPT Mon Apr 17 20:50:58 UTC 2023"
 KERNEL = (
-    "Linux version 6.1.23-android14-4-00257-g7e35917775b8-ab9964412 "
-    "(build-user@build-host) (Android clang version 17.0.2, LLD 17.0.2) "
-    "#1 SMP PREEMPT Mon Apr 17 20:50:58 UTC 2023"
+    f"Linux version {RELEASE} (build-user@build-host) "
+    f"(Android clang version 17.0.2, LLD 17.0.2) {VERSION}"
 )
 
 
@@ -31,7 +32,7 @@ def install(world: World, hardware: Mapping[str, str]) -> None:
         "/proc/filesystems": lambda: "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\tf2fs\nnodev\tfuse\n",
         "/proc/mounts": lambda: _MOUNTS,
         "/proc/sys/kernel/random/boot_id": lambda: world.boot_id + "\n",
-        "/proc/sys/kernel/osrelease": lambda: KERNEL.split()[2] + "\n",
+        "/proc/sys/kernel/osrelease": lambda: RELEASE + "\n",
         "/proc/sys/kernel/hostname": lambda: "localhost\n",
     }
     for path, text in texts.items():
@@ -63,6 +64,17 @@ def _stat(world: World, cores: int) -> str:
     booted = int(world.clock.now() - world.clock.uptime())
     one = "".join(f"cpu{n} {line}" for n in range(cores))
     return f"cpu  {line}{one}btime {booted}\nprocesses {_last_pid(world)}\n"
+
+
+def memory(world: World) -> dict[str, int]:
+    """KiB by name, as /proc/meminfo tells them to every program that counts memory."""
+    rows = (line.split() for line in world.disk.virtual["/proc/meminfo"]().decode().splitlines())
+    return {row[0].rstrip(":"): int(row[1]) for row in rows}
+
+
+def cores(world: World) -> int:
+    lines = world.disk.virtual["/proc/cpuinfo"]().splitlines()
+    return sum(line.startswith(b"processor") for line in lines)
 
 
 def _meminfo(total_kb: int, processes: int) -> str:

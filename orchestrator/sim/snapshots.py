@@ -18,6 +18,7 @@ event loop on purpose: the guest stands still meanwhile.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import re
@@ -35,6 +36,7 @@ from .world import World
 
 FORMAT = 1
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+FULL = "not enough disk space"
 MISSING = "snapshot doesn't exist"
 # Reasons after which the emulator does not go on.
 FATAL = ("internal error", "emulation engine failed", "RAM loading failed",
@@ -208,7 +210,8 @@ class Snapshots:
             copy_verified(self.folder / tag / "disk", new, metadata.manifest)
         except (OSError, Mismatch) as error:
             shutil.rmtree(new, ignore_errors=True)
-            raise SnapshotError("bad snapshot data") from error
+            full = isinstance(error, OSError) and error.errno == errno.ENOSPC
+            raise SnapshotError(FULL if full else "bad snapshot data") from error
         return Prepared(metadata, memory, new)
 
     def restore(self, prepared: Prepared, world: World) -> None:

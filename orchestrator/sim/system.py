@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .processes import ROOT, SYSTEM
+from .processes import ROOT, SHELL, SYSTEM
 
 if TYPE_CHECKING:
     from .state import Json
@@ -133,6 +133,18 @@ def stop_framework(world: World) -> None:
     world.notifications.clear()
     world.properties.force("init.svc.zygote", "restarting")
     world.logcat.write("Zygote", "Exit zygote because system server has terminated", level="E")
+
+
+def run_adbd(world: World, on: bool) -> None:
+    """What init does when USB debugging is switched: the daemon's process and its properties."""
+    process = world.processes.find("adbd")
+    if on and process is None:
+        world.processes.spawn("adbd", SHELL)
+    elif process is not None and not on:
+        world.processes.end(process.pid)
+    world.properties.force("init.svc.adbd", "running" if on else "stopped")
+    for name in ("sys.usb.config", "sys.usb.state"):
+        world.properties.force(name, "adb" if on else "none")
 
 
 def hang_up(world: World) -> None:

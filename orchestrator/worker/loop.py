@@ -14,26 +14,33 @@ from typing import Any
 from ..agent.choose import make_agent
 from ..cases.model import Case
 from ..cases.render import CaseBroken, render
-from ..coordinator.client import CoordinatorAway, CoordinatorClient, LeaseLost
+from ..coordinator.client import (
+    CoordinatorAway,
+    CoordinatorClient,
+    CoordinatorRefused,
+    LeaseLost,
+)
 from ..coordinator.lease import Finished, Lease, Retired, Wait
 from ..device.faults import DeviceFault
 from ..device.phone import Device
-from ..episode.attempt import attempt
+from ..episode.attempt import Played, attempt
 from ..episode.scene import Interrupted, Scene
 from ..episode.site import Site
 from ..evidence import attempt as attempt_file
-from ..evidence.bundle import Bundle, wall_ms
+from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
 from ..outcome import Judgement, Phase, Reason, Trouble, judge
 from ..pins.lock import ImageLock
 from ..pins.profile import Profile
 from ..settings import Limits
 from .record import summary_document
 from .renewal import Renewal
-from .staging import put_aside, send, send_sealed
+from .staging import begin, discard, put_aside, send, send_sealed
 
 # Exit codes that the fleet reads; STOPPED by somebody else than the fleet is a crash to it.
 DONE, DEVICE_UNUSABLE, STOPPED = 0, 3, 143
 LOOK_S = 2.0  # between two looks at the emulator while its phone boots
+LEASE_WAIT_S = 5.0  # a worker that is told to stop meanwhile leaves only after it
+BREATH_S = 0.05  # before a coordinator that has nothing is asked again
 
 
 @dataclass(frozen=True)
@@ -52,19 +59,22 @@ class Worker:
         """An exit code. Whatever an earlier worker sealed here is sent first."""
         send_sealed(self.client, self.staging)
         if not self._boot():
-            return DEVICE_UNUSABLE
+            return STOPPED if self.stop.is_set() else DEVICE_UNUSABLE
         loads = 0
         while not self.stop.is_set():
-            answer = self.client.lease()
+            if loads >= self.profile.loads:
+                # Emulators do not survive any number of loads. Not under a lease: it would expire.
+                if not self._restart():
+                    return STOPPED if self.stop.is_set() else DEVICE_UNUSABLE
+                loads = 0
+            answer = self.client.lease(LEASE_WAIT_S)
             if isinstance(answer, Finished):
                 return DONE
             if isinstance(answer, Retired):
                 return DEVICE_UNUSABLE
             if isinstance(answer, Wait):
+                self.stop.wait(BREATH_S)
                 continue
-            if loads >= self.profile.loads:
-                self._recycle()
-                loads = 0
             judgement = self._attempt(answer)
             loads += 1
             if judgement is not None and judgement.retried and not self._usable():
@@ -77,7 +87,8 @@ class Worker:
             self._wait_ready()
             identity = self.device.identity()
         except DeviceFault as fault:
-            self.client.device_failed("boot", fault.reason, str(fault))
+            if not self.stop.is_set():  # else it was not waited for
+                self.client.device_failed("boot", fault.reason, str(fault))
             return False
         self.versions.update(adb=identity.adb_version, fingerprint=identity.fingerprint)
         self.client.device_started(asdict(identity))
@@ -93,28 +104,32 @@ class Worker:
                 missing = "; ".join(readiness.missing)
                 raise DeviceFault("not_ready", missing, during="boot")
 
-    def _recycle(self) -> None:
-        """Emulators do not survive any number of snapshot loads."""
-        if self.device.supervisor is not None:
+    def _restart(self) -> bool:
+        if self.device.supervisor is None:
+            return True
+        try:
             self.device.supervisor.restart()
-            self.device.wait_ready(self.limits.boot_s)
+        except DeviceFault as fault:
+            self.client.device_failed("boot", fault.reason, str(fault))
+            return False
+        return self._boot()
 
     def _usable(self) -> bool:
         supervisor = self.device.supervisor
         return (supervisor is None or supervisor.healthy()) and not self.device.missing()
 
     def _attempt(self, lease: Lease) -> Judgement | None:
-        """One attempt and its commit; None where it was given back or its lease was lost."""
-        folder = self.staging / "attempt"
-        shutil.rmtree(folder, ignore_errors=True)  # of a worker that was killed in the middle
+        """One attempt and its commit; None where it did not happen: the lease is given back."""
+        folder = begin(self.staging, lease.token)
         try:
             with Renewal(lambda: self._renewed(lease), lease.expires_s) as renewal:
                 judgement = self._play(
                     lease, folder, lambda: renewal.kept and not self.stop.is_set()
                 )
-                send(self.client, put_aside(folder, lease.token, self.staging))
-        except Interrupted:
-            self.client.give_back(lease.token, "the worker was told to stop")
+                send(self.client, put_aside(self.staging))
+        except Interrupted as why:
+            self.client.give_back(lease.token, str(why))
+            discard(self.staging)
             return None
         return judgement
 
@@ -124,31 +139,38 @@ class Worker:
             self.client.renew(lease.token)
         except CoordinatorAway:
             return True
-        except LeaseLost:
+        except (LeaseLost, CoordinatorRefused):
             return False
         return True
 
     def _play(self, lease: Lease, folder: Path, going_on: Callable[[], bool]) -> Judgement:
-        bundle, started_ms = Bundle(folder), wall_ms()
+        started_ms = wall_ms()
         try:
-            judgement, reached = self._judged(lease, bundle, going_on)
-            record = attempt_file.AttemptRecord(
-                episode=lease.episode, attempt=lease.attempt, device=self.name,
-                started_ms=started_ms, ended_ms=max(started_ms, wall_ms()),
-                **short(judgement),
-            )  # fmt: skip
-            bundle.document(attempt_file.NAME, record.model_dump(mode="json"))
-            if reached:
-                bundle.document("summary.json", summary_document(lease, judgement))
-        finally:
-            bundle.close()
-        return judgement
+            with Bundle(folder) as bundle:
+                played = self._played(lease, bundle, going_on)
+                bundle.document(attempt_file.NAME, self._record(lease, played, started_ms))
+                if played.reached:
+                    bundle.document("summary.json", summary_document(lease, played.judgement))
+        except EvidenceLost as error:
+            # What is there is not whole and may be what fills the disk: only the word of it stays.
+            shutil.rmtree(folder, ignore_errors=True)
+            reason = Reason.DISK_FULL if error.full else Reason.EVIDENCE_LOST
+            played = unplayed(Trouble(Phase.EVIDENCE, reason, str(error)))
+            folder.mkdir(exist_ok=True)
+            Bundle(folder).document(attempt_file.NAME, self._record(lease, played, started_ms))
+        return played.judgement
 
-    def _judged(
-        self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]
-    ) -> tuple[Judgement, bool]:
-        """The judgement, and whether the agent was reached. A bug of ours costs one attempt,
-        loudly, and not the run."""
+    def _record(self, lease: Lease, played: Played, started_ms: int) -> dict[str, Any]:
+        judgement = played.judgement
+        text = whole(judgement.text)[: attempt_file.TEXT_LIMIT]
+        return attempt_file.AttemptRecord(
+            episode=lease.episode, attempt=lease.attempt, device=self.name,
+            started_ms=started_ms, ended_ms=max(started_ms, wall_ms()),
+            durations=played.durations, **{**asdict(judgement), "text": text},
+        ).model_dump(mode="json")  # fmt: skip
+
+    def _played(self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]) -> Played:
+        """A bug of ours costs one attempt, loudly, and not the run."""
         try:
             with Site() as site:
                 case = Case.model_validate(lease.case)
@@ -162,15 +184,14 @@ class Worker:
                     self.versions, going_on, self.stop.wait,
                 )  # fmt: skip
                 return attempt(scene, self.lock)
-        except Interrupted:
+        except (Interrupted, EvidenceLost):
             raise
         except CaseBroken as error:
-            return judge(None, Trouble(Phase.SETUP, Reason.CASE_BROKEN, str(error))), False
+            return unplayed(Trouble(Phase.SETUP, Reason.CASE_BROKEN, str(error)))
         except Exception:  # noqa: BLE001
             text = traceback.format_exc(limit=-8)
-            return judge(None, Trouble(Phase.EVIDENCE, Reason.OTHER, text, acted=True)), False
+            return unplayed(Trouble(Phase.SETUP, Reason.OTHER, text, acted=True))
 
 
-def short(judgement: Judgement) -> dict[str, Any]:
-    """The judgement's fields, its text within what the journal takes."""
-    return {**asdict(judgement), "text": judgement.text[: attempt_file.TEXT_LIMIT]}
+def unplayed(trouble: Trouble) -> Played:
+    return Played(judge(None, trouble), False, {})

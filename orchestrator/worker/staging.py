@@ -1,50 +1,95 @@
 """Sealed bundles on their way to the coordinator; a killed worker's wait here for the next one.
 
-attempt/               being written
-sealed-<ms>/bundle/    whole, with its manifest
-sealed-<ms>/token      the lease it belongs to
+attempt/token          the lease it belongs to
+attempt/bundle/        being written; whole once its manifest is there
+sealed-<ms>/           the same, on its way
+sent-<ms>/             on its way out: a worker may be killed while it removes it
+refused-<ms>/          not whole: kept for a person, never sent again
+.lock                  held by whoever works here
 """
 
 from __future__ import annotations
 
+import fcntl
 import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..coordinator.client import CoordinatorClient, CoordinatorRefused, LeaseLost
+from ..errors import EmufarmError
 from ..evidence.bundle import wall_ms
-from ..evidence.manifest import seal
+from ..evidence.manifest import seal, sealed
 
-TOKEN, BUNDLE = "token", "bundle"
-
-
-def put_aside(folder: Path, token: str, staging: Path) -> Path:
-    """Seals a finished attempt; under its new name a bundle is whole and knows its lease."""
-    seal(folder)
-    sealed = staging / f"sealed-{wall_ms()}"
-    sealed.mkdir()
-    (sealed / TOKEN).write_text(token)
-    folder.rename(sealed / BUNDLE)
-    return sealed
+HELD_S = 15.0
+ATTEMPT, TOKEN, BUNDLE = "attempt", "token", "bundle"
 
 
-def send(client: CoordinatorClient, sealed: Path) -> None:
+@contextmanager
+def held(staging: Path) -> Iterator[None]:
+    """One worker at a time; one whose farm was killed needs a moment to go."""
+    staging.mkdir(parents=True, exist_ok=True)
+    with (staging / ".lock").open("ab") as lock:
+        until = time.monotonic() + HELD_S
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > until:
+                    raise EmufarmError(f"another worker stays in {staging}") from error
+                time.sleep(0.05)
+        yield
+
+
+def begin(staging: Path, token: str) -> Path:
+    """The bundle's folder, not yet there, of a new attempt; an unfinished one before it goes."""
+    discard(staging)
+    attempt = staging / ATTEMPT
+    attempt.mkdir()
+    (attempt / TOKEN).write_text(token)
+    return attempt / BUNDLE
+
+
+def discard(staging: Path) -> None:
+    attempt = staging / ATTEMPT
+    if attempt.exists():
+        shutil.rmtree(attempt)
+
+
+def put_aside(staging: Path) -> Path:
+    """Seals the attempt; under its new name it waits until it is sent."""
+    seal(staging / ATTEMPT / BUNDLE)
+    return _aside(staging)
+
+
+def _aside(staging: Path) -> Path:
+    return (staging / ATTEMPT).rename(staging / f"sealed-{wall_ms()}")
+
+
+def send(client: CoordinatorClient, waiting: Path) -> None:
     """Durable at the coordinator, then gone from here.
 
     One that comes too late is stored there and never scored; one that the run cannot keep at all
     is of no use to anybody.
     """
     try:
-        client.commit((sealed / TOKEN).read_text(), sealed / BUNDLE)
+        client.commit((waiting / TOKEN).read_text(), waiting / BUNDLE)
     except LeaseLost:
         pass  # as said above
-    except (CoordinatorRefused, OSError) as error:
-        (sealed / "why").write_text(f"{error}\n")
-        sealed.rename(sealed.with_name(sealed.name.replace("sealed", "refused")))
+    except CoordinatorRefused as error:
+        (waiting / "why").write_text(f"{error}\n")
+        waiting.rename(waiting.with_name(waiting.name.replace("sealed", "refused")))
         return
-    shutil.rmtree(sealed)
+    shutil.rmtree(waiting.rename(waiting.with_name(waiting.name.replace("sealed", "sent"))))
 
 
 def send_sealed(client: CoordinatorClient, staging: Path) -> None:
-    """Whatever earlier workers left here."""
-    for sealed in sorted(staging.glob("sealed-*")):
-        send(client, sealed)
+    """Whatever earlier workers left here, by whoever holds the place."""
+    if sealed(staging / ATTEMPT / BUNDLE):
+        _aside(staging)
+    for waiting in sorted(staging.glob("sealed-*")):
+        send(client, waiting)
+    for done in staging.glob("sent-*"):
+        shutil.rmtree(done)

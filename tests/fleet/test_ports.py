@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from orchestrator.fleet import ports
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Claims of other tests and farms on this machine do not count here, used ports still do."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
+    monkeypatch.setattr(ports, "FOLDER", tmp_path / "ports")
+    return tmp_path / "ports"
 
 
 def test_claims_are_pairs_above_what_a_users_adb_server_probes() -> None:
@@ -70,6 +71,29 @@ def test_a_port_that_no_phone_can_have_is_refused(port: int) -> None:
 
 
 def test_a_folder_that_cannot_be_used_is_one_sentence(own_folder: Path) -> None:
-    (own_folder / f"emufarm-ports-{os.getuid()}").write_text("not a folder")
+    own_folder.write_text("not a folder")
     with pytest.raises(UsageError, match="cannot hold ports"):
         ports.claim()
+
+
+def test_a_link_that_somebody_left_there_is_not_followed(own_folder: Path) -> None:
+    elsewhere = own_folder.with_name("elsewhere")
+    elsewhere.mkdir()
+    own_folder.symlink_to(elsewhere)
+    with pytest.raises(UsageError, match="somebody else"):
+        ports.claim()
+    assert not list(elsewhere.iterdir())
+
+
+def test_every_farm_of_a_user_looks_in_the_same_place(tmp_path: Path) -> None:
+    script = "from orchestrator.fleet import ports; print(ports.FOLDER)"
+    seen = set()
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        folder = str(tmp_path / name)
+        env = os.environ | {"TMPDIR": folder, "XDG_RUNTIME_DIR": folder}
+        told = subprocess.run(
+            [sys.executable, "-c", script], check=True, env=env, capture_output=True, text=True
+        )
+        seen.add(told.stdout)
+    assert seen == {f"/tmp/emufarm-ports-{os.getuid()}\n"}

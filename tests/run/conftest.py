@@ -68,6 +68,20 @@ class Farm:
             ]
         return found
 
+    def processes(self) -> list[str]:
+        """What runs with this farm's own temporary folder."""
+        mark = f"TMPDIR={self.env['TMPDIR']}".encode()
+        found = []
+        for folder in Path("/proc").iterdir():
+            try:
+                environ = (folder / "environ").read_bytes().split(b"\0")
+                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if mark in environ:
+                found.append(f"{folder.name} {words}")
+        return found
+
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     try:
@@ -84,7 +98,10 @@ def farm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
     # One bake for all workers of this test session.
     shared = tmp_path_factory.getbasetemp()
     cache = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "cache"
-    return Farm(tmp_path / "runs", {**os.environ, "EMUFARM_CACHE": str(cache)})
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    env = {**os.environ, "EMUFARM_CACHE": str(cache), "TMPDIR": str(scratch)}
+    return Farm(tmp_path / "runs", env)
 
 
 @pytest.fixture

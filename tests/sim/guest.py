@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.sim import system
+from orchestrator.sim import procfs, system
 from orchestrator.sim.disk import Disk
 from orchestrator.sim.processes import ROOT, SHELL
 from orchestrator.sim.programs import table
@@ -14,6 +14,7 @@ from orchestrator.sim.shell.interpreter import run_script
 from orchestrator.sim.streams import Collected, Fixed
 from orchestrator.sim.world import World
 
+HARDWARE = {"hw.cpu.ncore": "4", "hw.ramSize": "2048M"}
 HOME = "/data/local/tmp"
 # A script that takes longer hangs.
 PATIENCE_S = 20.0
@@ -34,6 +35,7 @@ class Guest:
         self.world = World(Disk(folder / "userdata", folder / "system"), {})
         self.world.effects.bind(self.world, dict(system.EFFECTS))
         table.install(self.world.disk)
+        procfs.install(self.world, HARDWARE)
         self.home = self.world.disk.own(f"{HOME}/x").parent
 
     async def sh(self, script: str, *, stdin: bytes = b"", root: bool = False) -> Answer:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.sim import providers, system
+from orchestrator.sim import procfs, providers, system
 from orchestrator.sim.apps import APPS
 from orchestrator.sim.disk import Disk
 from orchestrator.sim.effect_table import HANDLERS
@@ -19,6 +19,7 @@ from orchestrator.sim.programs import content, settings, sqlite, telecom
 from orchestrator.sim.programs.call import Call
 from orchestrator.sim.streams import Collected, Fixed
 from orchestrator.sim.world import World
+from tests.sim.guest import HARDWARE
 
 PROGRAMS = {**content.PROGRAMS, **settings.PROGRAMS, **sqlite.PROGRAMS, **telecom.PROGRAMS}
 PATIENCE_S = 10.0
@@ -43,6 +44,7 @@ async def with_apps(folder: Path) -> AsyncIterator[World]:
     """A phone at its home screen. Asynchronous, because effects live on the running loop."""
     world = World(Disk(folder / "userdata", folder / "system"), APPS)
     world.effects.bind(world, HANDLERS)
+    procfs.install(world, HARDWARE)
     create_disk(world)
     system.start_zygote(world)
     system.start_framework(world)

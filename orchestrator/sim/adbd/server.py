@@ -33,7 +33,7 @@ INTRODUCED = ("ro.product.name", "ro.product.model", "ro.product.device")
 
 
 class Adbd:
-    """Answers adb while started and not paused."""
+    """Answers adb while started, enabled and not paused."""
 
     def __init__(self, world: World, port: int, *, skip_auth: bool, run_shell: RunShell) -> None:
         self.port = port
@@ -44,6 +44,7 @@ class Adbd:
         self._connections: dict[Connection, None] = {}  # the oldest first
         self._leaving: set[asyncio.Task[None]] = set()
         self._paused = False
+        self.enabled = True
 
     @property
     def connected(self) -> bool:
@@ -84,11 +85,24 @@ class Adbd:
 
     def resume(self) -> None:
         self._paused = False
-        for connection in self._connections:
-            connection.release()
+        self._release()
+
+    def enable(self, on: bool) -> None:
+        """USB debugging. Off, hosts lose the device; the port is the emulator's and stays, but
+        whoever connects to it is not answered until it is on again."""
+        self.enabled = on
+        if on:
+            self._release()
+        else:
+            self.drop_all()
+
+    def _release(self) -> None:
+        if self.enabled and not self._paused:
+            for connection in self._connections:
+                connection.release()
 
     def _accept(self) -> Connection:
-        connection = Connection(self, held=self._paused)
+        connection = Connection(self, held=self._paused or not self.enabled)
         self._connections[connection] = None
         return connection
 

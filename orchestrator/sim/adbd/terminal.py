@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable
 from typing import Literal
 
-from ..streams import Pipe, Sink, Source
+from ..streams import CHUNK, PIPE_LIMIT, Sink, Source
 
 INTERRUPT, END, BACKSPACE, RETURN, ERASE_LINE, DELETE = 0x03, 0x04, 0x08, 0x0D, 0x15, 0x7F
 NEWLINE = 0x0A
@@ -30,6 +31,47 @@ class Interrupts(asyncio.Event):
             self.awaited -= 1
 
 
+class Typed:
+    """What was typed and not read yet: at most a line a read, as a terminal gives it.
+
+    ^D is an entry without bytes: the end for the one read that takes it, so that it ends `cat`
+    and not the shell which reads after it.
+    """
+
+    def __init__(self) -> None:
+        self._entries: deque[bytes] = deque()
+        self._size = 0  # in bytes, and one for each entry: a ^D has none
+        self._hung_up = False
+        self._changed = asyncio.Condition()
+
+    async def read(self, limit: int = CHUNK) -> bytes:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._entries or self._hung_up)
+            if not self._entries:
+                return b""
+            entry = self._entries.popleft()
+            taken, rest = entry[:limit], entry[limit:]
+            self._size -= len(entry) + 1
+            if rest:
+                self._entries.appendleft(rest)
+                self._size += len(rest) + 1
+            self._changed.notify_all()
+            return taken
+
+    async def enter(self, entry: bytes) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._size < PIPE_LIMIT)
+            self._entries.append(entry)
+            self._size += len(entry) + 1
+            self._changed.notify_all()
+
+    async def hang_up(self) -> None:
+        """Nobody will type any more."""
+        async with self._changed:
+            self._hung_up = True
+            self._changed.notify_all()
+
+
 class Terminal:
     """A cooked terminal: lines reach `stdin` when they are ended, `write` is what is shown.
 
@@ -37,7 +79,7 @@ class Terminal:
     """
 
     def __init__(self, keyboard: Source, screen: Sink, interrupts: Interrupts | None) -> None:
-        self.stdin = Pipe()
+        self.stdin = Typed()
         self._keyboard = keyboard
         self._screen = screen
         self._interrupts = interrupts
@@ -71,7 +113,7 @@ class Terminal:
                     return True
                 else:
                     await self._interrupt(self._interrupts)
-        await self.stdin.end()
+        await self.stdin.hang_up()
         return False
 
     async def _key(self, byte: int) -> None:
@@ -81,13 +123,11 @@ class Terminal:
             entered = bytes(line)
             line.clear()
             await self.write(b"\n")
-            await self.stdin.write(entered)
+            await self.stdin.enter(entered)
         elif byte == END:
-            if line:
-                await self.stdin.write(bytes(line))
-                line.clear()
-            else:
-                await self.stdin.end()
+            entered = bytes(line)
+            line.clear()
+            await self.stdin.enter(entered)
         elif byte in (BACKSPACE, DELETE):
             if line:
                 self._rub_out()
@@ -105,7 +145,7 @@ class Terminal:
         if interrupts.awaited:
             interrupts.set()
         else:
-            await self.stdin.write(b"\n")  # nothing runs: a fresh prompt is all that is wanted
+            await self.stdin.enter(b"\n")  # nothing runs: a fresh prompt is all that is wanted
 
     def _rub_out(self) -> None:
         """The last character, which may be several bytes."""

@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..ui import theme
-from ..ui.node import Node, dp
+from ..ui.node import Node
 from ..ui.scaffold import dialog, page
 from ..ui.screen import Intent, Screen
-from ..ui.widgets import Button, Piece, divider, field, header, row, space, text
+from ..ui.widgets import Button, Piece, divider, field, header, row, text
 from .builtin import Builtin
 from .installer import MANAGE_SOURCES, UNKNOWN_SOURCES
+from .settings_page import subpage, switch_row
+from .settings_system import about, developer, rename_device, system
 
 if TYPE_CHECKING:
     from ..world import World
@@ -30,6 +32,7 @@ ACTIONS = {
     MANAGE_SOURCES: ".UnknownSourcesActivity",
     "android.settings.SECURITY_SETTINGS": ".SecuritySettingsActivity",
     "android.settings.APPLICATION_SETTINGS": ".AppsSettingsActivity",
+    "android.settings.APPLICATION_DEVELOPMENT_SETTINGS": ".DevelopmentSettingsDashboardActivity",
     "android.settings.DEVICE_INFO_SETTINGS": ".AboutPhoneActivity",
 }
 
@@ -65,28 +68,6 @@ class SettingsApp(Builtin):
 def plain(words: str) -> str:
     """As one searches: "wifi" finds Wi-Fi."""
     return "".join(letter for letter in words.lower() if letter.isalnum())
-
-
-def subpage(world: World, screen: Screen, title: str, pieces: list[Piece]) -> Node:
-    return page(screen, title, pieces, up=world.windows.back)
-
-
-def switch_row(
-    world: World,
-    space_: str,
-    name: str,
-    title: str,
-    *,
-    icon: str = "",
-    values: tuple[str, str] = ("0", "1"),
-) -> Piece:
-    """A setting with two values: off, and on."""
-    on = world.settings.get(space_, name) == values[1]
-
-    def flip() -> None:
-        world.settings.put(space_, name, values[not on])
-
-    return row(title, icon=icon, on=on, tap=flip, id=name)
 
 
 def main(world: World, screen: Screen) -> Node:
@@ -141,7 +122,7 @@ def main(world: World, screen: Screen) -> Node:
         ),
         (
             "System",
-            "Languages, date & time",
+            "Languages, date & time, developer options",
             "information_outline",
             "#6B7280",
             ".SystemSettingsActivity",
@@ -318,63 +299,6 @@ def applications(world: World, screen: Screen) -> Node:
     return subpage(world, screen, "Apps", pieces)
 
 
-def system(world: World, screen: Screen) -> Node:
-    return subpage(
-        world,
-        screen,
-        "System",
-        [
-            row("Languages & input", "English (United States)", icon="translate"),
-            switch_row(
-                world, "global", "auto_time", "Set time automatically", icon="clock_outline"
-            ),
-            row("Time zone", "GMT+00:00 Coordinated Universal Time", icon="earth"),
-            switch_row(world, "global", "development_settings_enabled", "Developer options"),
-        ],
-    )
-
-
-def about(world: World, screen: Screen) -> Node:
-    properties = world.properties
-
-    def rename() -> None:
-        screen.dialog = {"kind": "device_name"}
-        screen.fields["device_name"] = world.settings.get("global", "device_name") or ""
-
-    return subpage(
-        world,
-        screen,
-        "About emulated device",
-        [
-            row("Device name", world.settings.get("global", "device_name") or "Phone", tap=rename),
-            row("Phone number", "+1 555-521-5554"),
-            row("Model", properties.get("ro.product.model")),
-            row("Android version", properties.get("ro.build.version.release")),
-            row("Build number", properties.get("ro.build.display.id"), most=3),
-            row("Up time", f"{int(world.clock.uptime()) // 60} min"),
-            space(dp(8)),
-        ],
-    )
-
-
-def rename_device(world: World, screen: Screen) -> Node:
-    def close(save: bool) -> None:
-        name = screen.fields.pop("device_name", "").strip()
-        if save and name:
-            world.settings.put("global", "device_name", name)
-        screen.dialog, screen.focus = None, ""
-
-    return dialog(
-        "Device name",
-        pieces=[field(screen, "device_name", "Device name", id="android:id/edit")],
-        buttons=(
-            Button("Cancel", partial(close, False), "android:id/button2", "plain"),
-            Button("OK", partial(close, True), "android:id/button1", "plain"),
-        ),
-        keyboard=bool(screen.focus),
-    )
-
-
 VIEWS: dict[str, Callable[[World, Screen], Node]] = {
     ".Settings": main,
     ".NetworkSettingsActivity": network,
@@ -386,5 +310,6 @@ VIEWS: dict[str, Callable[[World, Screen], Node]] = {
     ".UnknownSourcesActivity": unknown_sources,
     ".AppsSettingsActivity": applications,
     ".SystemSettingsActivity": system,
+    ".DevelopmentSettingsDashboardActivity": developer,
     ".AboutPhoneActivity": about,
 }

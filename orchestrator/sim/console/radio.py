@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..services import battery
 from .session import Command, Refused, Session
 
 _NUMBER = re.compile(r"[0-9+#]+")
@@ -111,13 +112,9 @@ async def _network_status(session: Session, args: str) -> str:
     )
 
 
-# Where the emulated battery keeps its state; `dumpsys battery` reads it from here too.
-LEVEL, PLUGGED = "vendor.qemu.battery.capacity", "vendor.qemu.battery.ac"
-
-
 async def _power_display(session: Session, args: str) -> str:
     properties = session.phone.world.properties
-    level, plugged = properties.get(LEVEL) or "100", properties.get(PLUGGED) != "0"
+    level, plugged = battery.level(properties), battery.plugged(properties)
     return (
         f"AC: {'online' if plugged else 'offline'}\r\n"
         f"status: {'Charging' if plugged else 'Discharging'}\r\n"
@@ -128,14 +125,14 @@ async def _power_display(session: Session, args: str) -> str:
 async def _power_ac(session: Session, args: str) -> str:
     if args.lower() not in ("on", "off"):
         raise Refused('Usage: "ac on" or "ac off"')
-    session.phone.world.properties.force(PLUGGED, "1" if args.lower() == "on" else "0")
+    battery.set_plugged(session.phone.world.properties, args.lower() == "on")
     return ""
 
 
 async def _power_capacity(session: Session, args: str) -> str:
     if not (args.isascii() and args.isdigit()) or len(args) > 3 or int(args) > 100:
         raise Refused('Usage: "capacity <percentage>"')
-    session.phone.world.properties.force(LEVEL, str(int(args)))
+    battery.set_level(session.phone.world.properties, int(args))
     return ""
 
 

@@ -19,7 +19,7 @@ from .intents import (
     short,
     spelled,
 )
-from .service_command import FAILURE, Arguments, Service
+from .service_command import FAILURE, Arguments, Service, nothing
 
 USAGE = """Activity manager (activity) commands:
   help
@@ -212,11 +212,6 @@ async def get_current_user(call: Call, arguments: Arguments) -> int:
     return 0
 
 
-async def silent(call: Call, arguments: Arguments) -> int:
-    """Waits for, or turns off, what this phone has not got."""
-    return 0
-
-
 SERVICE = Service(
     "activity",
     {
@@ -236,10 +231,10 @@ SERVICE = Service(
         "stack": stack,
         "task": stack,
         "get-current-user": get_current_user,
-        "idle-maintenance": silent,
-        "set-debug-app": silent,
-        "clear-debug-app": silent,
-        "wait-for-broadcast-idle": silent,
+        "idle-maintenance": nothing,
+        "set-debug-app": nothing,
+        "clear-debug-app": nothing,
+        "wait-for-broadcast-idle": nothing,
     },
     USAGE,
 )

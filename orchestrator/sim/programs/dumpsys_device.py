@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from .. import procfs
+from ..services import battery as battery_state
 from ..ui.node import DENSITY, HEIGHT, WIDTH
 from ..world import World
 from . import ime
 from .dumpsys_window import flag, focus, focused_app, token
 
-BATTERY = """Current Battery Service state:
-  AC powered: true
+# BatteryManager's BATTERY_STATUS_*.
+CHARGING, DISCHARGING = 2, 3
+
+
+def battery(world: World, args: list[str]) -> str:
+    plugged = battery_state.plugged(world.properties)
+    level = battery_state.level(world.properties)
+    return f"""Current Battery Service state:
+  AC powered: {flag(plugged)}
   USB powered: false
   Wireless powered: false
   Dock powered: false
   Max charging current: 0
   Max charging voltage: 0
-  Charge counter: 10000
-  status: 2
+  Charge counter: {level * 100}
+  status: {CHARGING if plugged else DISCHARGING}
   health: 2
   present: true
-  level: 100
+  level: {level}
   scale: 100
   voltage: 5000
   temperature: 250
   technology: Li-ion
 """
-
-
-def battery(world: World, args: list[str]) -> str:
-    return BATTERY
 
 
 def wifi_on(world: World) -> bool:
@@ -203,7 +208,8 @@ def meminfo(world: World, args: list[str]) -> str:
         table = "".join(
             f"    {64_000 - n * 900:,}K: {p.name} (pid {p.pid})\n" for n, p in enumerate(rows)
         )
-        return f"{head}Total PSS by process:\n{table}\nTotal RAM: 2,048,000K (status normal)\n"
+        total = procfs.memory(world)["MemTotal"]
+        return f"{head}Total PSS by process:\n{table}\nTotal RAM: {total:,}K (status normal)\n"
     process = world.processes.find(words[0])
     if process is None:
         return f"No process found for: {words[0]}\n"

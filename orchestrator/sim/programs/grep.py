@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ..expression import Expression
+from ..expression import Expression, TooSlow
 from .call import Call
 from .files import complain, entry
 from .flags import BadUsage, Flags, flags
@@ -169,12 +169,15 @@ async def grep(call: Call) -> int:
     recursive = bool(given.names & {"r", "R"})
     named = "H" in given or ("h" not in given and (recursive or len(paths) > 1))
     search = Search(call, given, expression, named)
-    if recursive:
-        for path in paths or ["."]:
-            await search.tree(path)
-    else:
-        for path in paths or ["-"]:
-            await search.file(path, "(standard input)" if path == "-" else path)
+    try:
+        if recursive:
+            for path in paths or ["."]:
+                await search.tree(path)
+        else:
+            for path in paths or ["-"]:
+                await search.file(path, "(standard input)" if path == "-" else path)
+    except TooSlow as error:  # 1 would say that no line matches, which nobody knows
+        return await call.fail(f"grep: {error}", 2)
     if search.failed and not (search.matched and "q" in given):
         return 2
     return 0 if search.matched else 1

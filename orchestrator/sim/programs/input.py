@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..ui import touch
 from .call import Call, Program
 from .keycodes import keycode
-from .service_command import ILLEGAL_ARGUMENT, Arguments, Service, Thrown
+from .service_command import ILLEGAL_ARGUMENT, Arguments, Service, Thrown, nothing
 
 SOURCES = (
     "keyboard", "dpad", "gamepad", "touchscreen", "mouse", "stylus", "trackball", "touchpad",
@@ -121,11 +121,6 @@ async def keycombination(call: Call, arguments: Arguments) -> int:
     return 0
 
 
-async def nothing(call: Call, arguments: Arguments) -> int:
-    """A trackball that no phone has any more."""
-    return 0
-
-
 SERVICE = Service(
     "input",
     {
@@ -134,7 +129,7 @@ SERVICE = Service(
         "tap": tap,
         "swipe": swipe,
         "draganddrop": swipe,
-        "press": nothing,
+        "press": nothing,  # a trackball
         "roll": nothing,
         "motionevent": motionevent,
         "keycombination": keycombination,

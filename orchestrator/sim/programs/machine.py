@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from .. import system
+from .. import procfs, system
 from ..layout import number, user
 from .call import Call
 from .date import moment
 from .files import needs
 from .flags import BadUsage, flags
 
-KERNEL = "6.1.23-android14-4-00257-g7e35917775b8-ab9964412"
-VERSION = "#1 SMP PREEMPT Mon Apr 17 20:50:58 UTC 2023"
 SHELL_GROUPS = (
     (1004, "input"), (1007, "log"), (1011, "adb"), (1015, "sdcard_rw"), (1028, "sdcard_r"),
     (1078, "ext_data_rw"), (1079, "ext_obb_rw"), (3001, "net_bt_admin"), (3002, "net_bt"),
@@ -24,8 +22,8 @@ async def uname(call: Call) -> int:
     values = {
         "s": "Linux",
         "n": "localhost",
-        "r": KERNEL,
-        "v": VERSION,
+        "r": procfs.RELEASE,
+        "v": procfs.VERSION,
         "m": "x86_64",
         "o": "Toybox",
     }
@@ -85,21 +83,13 @@ async def uptime(call: Call) -> int:
     return 0
 
 
-def meminfo(call: Call) -> dict[str, int]:
-    """KiB by name, as /proc/meminfo tells them."""
-    made = call.world.disk.virtual.get("/proc/meminfo")
-    text = made().decode() if made else "MemTotal: 2012972 kB\nMemFree: 808784 kB\n"
-    rows = (line.split() for line in text.splitlines())
-    return {row[0].rstrip(":"): int(row[1]) for row in rows if len(row) > 1}
-
-
 async def free(call: Call) -> int:
     given = flags(call.args, "bkmgth")
     unit = {"b": 1 / 1024, "k": 1, "m": 1024, "g": 1 << 20}
     scale = next((unit[letter] for letter in unit if letter in given), 1 / 1024)
-    info = meminfo(call)
-    total, spare = info.get("MemTotal", 0), info.get("MemFree", 0)
-    buffers = info.get("Buffers", 0)
+    info = procfs.memory(call.world)
+    total, spare = info["MemTotal"], info["MemFree"]
+    buffers = info["Buffers"]
     rows = [
         ["", "total", "used", "free", "shared", "buffers"],
         ["Mem:", *(str(int(n / scale)) for n in (total, total - spare, spare, 0, buffers))],
@@ -119,14 +109,14 @@ async def free(call: Call) -> int:
 
 
 async def nproc(call: Call) -> int:
-    made = call.world.disk.virtual.get("/proc/cpuinfo")
-    await call.out(f"{made().count(b'processor') if made else 4}\n")
+    await call.out(f"{procfs.cores(call.world)}\n")
     return 0
 
 
 async def getconf(call: Call) -> int:
+    cores = str(procfs.cores(call.world))
     known = {"PAGE_SIZE": "4096", "PAGESIZE": "4096", "LONG_BIT": "64", "ARG_MAX": "131072",
-             "CLK_TCK": "100", "_NPROCESSORS_ONLN": "4", "_NPROCESSORS_CONF": "4",
+             "CLK_TCK": "100", "_NPROCESSORS_ONLN": cores, "_NPROCESSORS_CONF": cores,
              "PATH_MAX": "4096", "NAME_MAX": "255"}  # fmt: skip
     needs(call.args)
     if call.args[0] not in known:

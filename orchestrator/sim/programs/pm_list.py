@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..services.packages import Package
 from .call import Call
 from .permissions import KNOWN, RUNTIME
-from .service_command import FAILURE, Arguments, Verb
+from .service_command import FAILURE, Arguments, Verb, nothing
 
 FEATURES = (
     "reqGlEsVersion=0x30002", "android.hardware.audio.output", "android.hardware.bluetooth",
@@ -86,11 +86,6 @@ async def libraries(call: Call, arguments: Arguments) -> int:
 
 async def users(call: Call, arguments: Arguments) -> int:
     await call.out("Users:\n\tUserInfo{0:Owner:4c13} running\n")
-    return 0
-
-
-async def nothing(call: Call, arguments: Arguments) -> int:
-    """Test packages: none is installed."""
     return 0
 
 

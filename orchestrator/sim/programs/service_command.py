@@ -64,6 +64,11 @@ class Arguments:
 Verb = Callable[[Call, Arguments], Awaitable[int]]
 
 
+async def nothing(call: Call, arguments: Arguments) -> int:
+    """A verb for what this phone has not got: accepted, without a word."""
+    return 0
+
+
 @dataclass(frozen=True)
 class Service:
     """One service's commands: a program, whether reached as `cmd NAME` or by its own script."""

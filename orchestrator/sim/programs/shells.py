@@ -58,12 +58,15 @@ async def sh(call: Call) -> int:
 
 
 async def su(call: Call) -> int:
-    """userdebug's su: `su [UID] [COMMAND...]`; root and shell may, apps may not."""
+    """userdebug's su: `su [UID[,GID...]] [COMMAND...]`; root and shell may, apps may not.
+
+    It knows no options: `su -c id` is what other su understand.
+    """
     if call.uid not in (0, 2000):
         return await call.fail("su: not allowed")
     args = call.args
     uid = 0
-    if args and not args[0].startswith("-"):
+    if args:
         name = args.pop(0).split(",")[0]
         found = number(name)
         if found is None:
@@ -71,8 +74,6 @@ async def su(call: Call) -> int:
         uid = found
     user = environment(uid)
     env = call.env | {name: user[name] for name in ("USER", "LOGNAME", "HOME")}
-    if args[:1] in (["-c"], ["--command"]):
-        args = ["sh", *args]
     inner = replace(call, uid=uid, env=env)
     return await start(inner, args or ["sh"])
 

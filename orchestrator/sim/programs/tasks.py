@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .. import system
+from .. import procfs, system
 from ..layout import number, user
 from ..processes import ROOT, Process
 from ..world import World
@@ -197,9 +197,9 @@ def memory(process: Process) -> tuple[int, int]:
     return 10_850_000 if process.pid != 1 else 10_901_000, 4_200 + process.pid % 50 * 40
 
 
-def column(name: str, process: Process, uptime: float) -> str:
+def column(name: str, process: Process, world: World) -> str:
     virtual, resident = memory(process)
-    age = max(0, int(uptime - process.started_s))
+    age = max(0, int(world.clock.uptime() - process.started_s))
     elapsed = f"{age // 3600:02d}:{age // 60 % 60:02d}:{age % 60:02d}"
     values = {
         "USER": user(process.uid),
@@ -222,7 +222,7 @@ def column(name: str, process: Process, uptime: float) -> str:
         "ETIME": elapsed,
         "TIME": "00:00:00",
         "%CPU": "0.0",
-        "%MEM": f"{resident / 20_000:.1f}",
+        "%MEM": f"{100 * resident / procfs.memory(world)['MemTotal']:.1f}",
         "PRI": "19",
         "NI": "0",
         "TTY": "?",
@@ -238,9 +238,9 @@ def column(name: str, process: Process, uptime: float) -> str:
 LEFT = ("USER", "NAME", "CMD", "COMM", "COMMAND", "ARGS", "CMDLINE", "LABEL", "TTY", "S", "STAT")
 
 
-def table(columns: list[str], found: list[Process], uptime: float, *, header: bool) -> str:
+def table(columns: list[str], found: list[Process], world: World, *, header: bool) -> str:
     rows = [columns] if header else []
-    rows += [[column(name, process, uptime) for name in columns] for process in found]
+    rows += [[column(name, process, world) for name in columns] for process in found]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(columns))]
     if columns[0] == "USER":
         widths[0] = max(widths[0], 12)
@@ -275,7 +275,7 @@ async def ps(call: Call) -> int:
         text = ",".join(given.values["o"])
         header = not all(part.endswith("=") for part in text.split(","))
         columns = [part.rstrip("=").upper() for part in re.split(r"[ ,]+", text) if part]
-    await call.out(table(columns, found, call.world.clock.uptime(), header=header))
+    await call.out(table(columns, found, call.world, header=header))
     return 0
 
 
@@ -287,9 +287,13 @@ async def top(call: Call) -> int:
     await call.out(
         f"Tasks: {total} total,   1 running, {total - 1} sleeping,   0 stopped,   0 zombie\n"
     )
-    await call.out("  Mem:  2012972K total,  1204188K used,   808784K free,    12000K buffers\n")
+    known = procfs.memory(call.world)
+    most, free, buffers = known["MemTotal"], known["MemFree"], known["Buffers"]
+    await call.out(
+        f"  Mem: {most:>8}K total, {most - free:>8}K used, {free:>8}K free, {buffers:>8}K buffers\n"
+    )
     columns = ["PID", "USER", "PRI", "NI", "VSZ", "RSS", "S", "%CPU", "%MEM", "TIME", "ARGS"]
-    await call.out(table(columns, found, call.world.clock.uptime(), header=True))
+    await call.out(table(columns, found, call.world, header=True))
     return 0
 
 

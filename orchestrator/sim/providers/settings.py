@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..services.settings import NAMESPACES, PATH
@@ -18,6 +19,9 @@ class SettingsProvider(Provider):
             raise ProviderError("java.lang.IllegalArgumentException", "name cannot be null")
         kept = ("_id", "name", "value")
         return {name: value for name, value in values.items() if name in kept}
+
+    def written(self, world: World, table: Table, kind: str, ids: Sequence[int]) -> None:
+        world.settings.written(table.name.strip('"'))
 
 
 def _routes() -> list[Route]:

@@ -19,9 +19,24 @@ SCHEMA = "".join(
 )
 
 
+# Of the global namespace: whether adbd runs.
+ADB_ENABLED = "adb_enabled"
+
+
 class Settings:
     def __init__(self, databases: Databases) -> None:
         self._databases = databases
+        self._watched: dict[tuple[str, str], Callable[[], None]] = {}
+
+    def watch(self, space: str, name: str, told: Callable[[], None]) -> None:
+        """`told` is called after each write of this setting, by whatever way it came."""
+        self._watched[space, name] = told
+
+    def written(self, space: str, name: str | None = None) -> None:
+        """A row changed; None where it may be any of the namespace."""
+        for (watched, key), told in self._watched.items():
+            if watched == space and name in (None, key):
+                told()
 
     def create(self) -> None:
         self._databases.script(PATH, SCHEMA)
@@ -30,7 +45,9 @@ class Settings:
         """Whoever dropped a namespace's table finds it empty: the provider makes it again."""
         try:
             return work()
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # a full disk, not a lost table
+                raise
             self.create()
             return work()
 
@@ -45,10 +62,13 @@ class Settings:
         sql = f'UPDATE "{table}" SET value = ? WHERE name = ?'
         if not self._whole(lambda: self._databases.execute(PATH, sql, (value, name))):
             self._databases.insert(PATH, f'"{table}"', {"name": name, "value": value})
+        self.written(space, name)
 
     def delete(self, space: str, name: str) -> int:
         sql = f'DELETE FROM "{self._table(space)}" WHERE name = ?'
-        return self._whole(lambda: self._databases.execute(PATH, sql, (name,)))
+        count = self._whole(lambda: self._databases.execute(PATH, sql, (name,)))
+        self.written(space, name)
+        return count
 
     def items(self, space: str) -> list[tuple[str, str]]:
         sql = f'SELECT name, value FROM "{self._table(space)}" ORDER BY name'
@@ -57,6 +77,11 @@ class Settings:
 
     def on(self, space: str, name: str) -> bool:
         return self.get(space, name) == "1"
+
+    def adb_enabled(self) -> bool:
+        """As AdbService reads it: a number above 0; anything else, or nothing, is off."""
+        value = self.get("global", ADB_ENABLED) or ""
+        return value.isascii() and value.isdigit() and int(value[:9]) > 0
 
     def _table(self, space: str) -> str:
         if space not in NAMESPACES:

@@ -12,7 +12,12 @@ from .state import DEFAULT_IFS, Shell
 from .syntax import Arithmetic, Literal, Parameter, Script, Substitution, Word
 
 MAX_FIELDS = 100_000
-MAX_VALUE = 64 << 20
+# Characters: of one word or one command's words, and of all that a shell's variables hold.
+MAX_VALUE = 16 << 20
+MAX_MEMORY = 32 << 20
+# Words below this are not worth counting what is held already.
+SMALL = 4096
+NO_MEMORY = "out of memory"
 
 Field = list[Segment]
 
@@ -32,10 +37,13 @@ class Expander:
     async def fields(self, words: tuple[Word, ...]) -> list[str]:
         """Words as a command's arguments."""
         found: list[str] = []
+        size = 0
         for word in words:
-            for field in await self._split(word):
+            fields = await self._split(word)
+            size += sum(len(text) for field in fields for text, _ in field)
+            for field in fields:
                 found.extend(self._names(field))
-            if len(found) > MAX_FIELDS:
+            if len(found) > MAX_FIELDS or size > MAX_VALUE:
                 raise ExpansionError("argument list too long")
         return found
 
@@ -92,6 +100,7 @@ class Expander:
     async def _pieces(self, word: Word) -> list[tuple[str, bool, bool] | list[str]]:
         """(text, quoted, to be split), or the list of fields that "$@" is."""
         pieces: list[tuple[str, bool, bool] | list[str]] = []
+        size = counted = 0
         for index, part in enumerate(word.parts):
             match part:
                 case Literal(text, quoted):
@@ -106,7 +115,16 @@ class Expander:
                 case Arithmetic(expression, quoted):
                     value = self.arithmetic(await self.text(expression))
                     pieces.append((value, quoted, not quoted))
+            for piece in pieces[counted:]:
+                size += sum(map(len, piece)) if isinstance(piece, list) else len(piece[0])
+            counted = len(pieces)
+            self._afford(size)
         return pieces
+
+    def _afford(self, size: int) -> None:
+        """ExpansionError where a word of this size is more than the phone has memory for."""
+        if size > MAX_VALUE or (size > SMALL and size + self._shell.held() > MAX_MEMORY):
+            raise ExpansionError(NO_MEMORY)
 
     def _tilde(self, text: str) -> str:
         user, slash, rest = text[1:].partition("/")
@@ -121,6 +139,8 @@ class Expander:
         output = Bounded(MAX_VALUE)
         shell.files[1] = output
         self.substituted = await self._run(shell, script)
+        if output.full:
+            raise ExpansionError(NO_MEMORY)
         text = output.data.decode("utf-8", "surrogateescape")
         return text.replace("\0", "").rstrip("\n")
 
@@ -186,7 +206,16 @@ class Expander:
                     return value
                 new = await self.text(part.second or Word())
                 count = 1 if part.operator == "/" else 0
-                return pattern.compiled(tuple(segments)).sub(lambda _: new, value, count=count)
+                size = len(value)
+
+                def put(_: object) -> str:
+                    nonlocal size
+                    size += len(new)
+                    if size > MAX_VALUE + len(value):
+                        raise ExpansionError(NO_MEMORY)
+                    return new
+
+                return pattern.compiled(tuple(segments)).sub(put, value, count=count)
             case ":":
                 return await self._substring(part, value)
         return value
@@ -247,9 +276,11 @@ class Bounded(Collected):
     def __init__(self, limit: int) -> None:
         super().__init__()
         self._limit = limit
+        self.full = False
 
     async def write(self, data: bytes) -> None:
         if len(self.data) + len(data) > self._limit:
+            self.full = True
             raise BrokenPipeError
         await super().write(data)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sqlite3
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -22,6 +23,7 @@ BIN = ("/system/bin/", "/system/xbin/", "/vendor/bin/", "/product/bin/")
 SIGTERM = 15
 SIGPIPE = 141
 SIGABRT = 134
+SQLITE_FULL = "android.database.sqlite.SQLiteFullException"
 
 log = logging.getLogger(__name__)
 
@@ -170,6 +172,10 @@ async def launch(call: Call, ppid: int = 1) -> int:
     return await Job(world, name, call.uid, ppid, body).result()
 
 
+def _full(error: Exception) -> bool:
+    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_FULL
+
+
 async def guarded(program: Program, call: Call) -> int:
     """A program's exit code however it ends, except by cancellation."""
     name = call.name.rpartition("/")[2]
@@ -186,9 +192,12 @@ async def guarded(program: Program, call: Call) -> int:
         text, code = f"{name}: {about}{reason(error)}", 1
     except NotRunnable as error:
         text, code = f"{name}: exec {error}", error.code
-    except Exception:
-        log.exception("program %s failed", call.argv[:8])
-        text, code = "Aborted", SIGABRT
+    except Exception as error:
+        if _full(error):
+            text, code = f"{SQLITE_FULL}: {error} (code 13 SQLITE_FULL)", 255
+        else:
+            log.exception("program %.300s failed", call.argv[:8])
+            text, code = "Aborted", SIGABRT
     with contextlib.suppress(BrokenPipeError):
         await call.err(text + "\n")
     return code

@@ -132,6 +132,11 @@ class Shell:
                 return f"{self.world.clock.now():.6f}"
         return self.variables.get(name)
 
+    def held(self) -> int:
+        """Characters in variables and arguments, hidden ones too."""
+        hidden = (value or "" for scope in self.scopes for value in scope.values())
+        return sum(map(len, (*self.variables.values(), *self.positional, *hidden)))
+
     def put(self, name: str, value: str) -> None:
         self.variables[name] = value
         if "a" in self.options:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,7 +53,10 @@ def composed(world: World) -> list[Window]:
         windows.append(Window("InputMethod", "", board, takes_focus=False))
     if manager.stopped:
         title = f"Application Error: {manager.stopped}"
-        windows.append(Window(title, "android", error_dialog(world), modal=True))
+        windows.append(Window(title, "android", stopped_dialog(world), modal=True))
+    if manager.not_responding:
+        title = f"Application Not Responding: {manager.not_responding}"
+        windows.append(Window(title, "android", hung_dialog(world), modal=True))
     with manager.alive(SYSTEM_UI):
         windows += system_windows(world, home=package == HOME and screen.activity == ".Launcher")
     return windows
@@ -73,12 +77,37 @@ def system_windows(world: World, *, home: bool) -> list[Window]:
     return [*windows, *(Window("StatusBar", SYSTEM_UI, b, takes_focus=False) for b in bars)]
 
 
-def error_dialog(world: World) -> Node:
+def stopped_dialog(world: World) -> Node:
     """Says which app died."""
+    manager = world.windows
 
     def close() -> None:
-        world.windows.stopped = ""
+        manager.stopped = ""
 
-    app = world.apps.get(world.windows.stopped)
-    title = f"{app.label if app else world.windows.stopped} keeps stopping"
-    return dialog(title, buttons=(Button("Close app", close, "android:id/aerr_close", "plain"),))
+    return error_dialog(world, manager.stopped, "keeps stopping", {"Close app": close})
+
+
+def hung_dialog(world: World) -> Node:
+    """Says which app does not answer: ended, or waited for."""
+    manager = world.windows
+    package = manager.not_responding
+
+    def wait() -> None:
+        manager.not_responding = ""
+
+    def close() -> None:
+        wait()
+        manager.stop_package(package)
+        manager.moved()
+
+    return error_dialog(world, package, "isn't responding", {"Close app": close, "Wait": wait})
+
+
+def error_dialog(
+    world: World, package: str, trouble: str, deeds: dict[str, Callable[[], None]]
+) -> Node:
+    """What the system shows over an app in trouble, with Android's own ids."""
+    ids = {"Close app": "android:id/aerr_close", "Wait": "android:id/aerr_wait"}
+    app = world.apps.get(package)
+    buttons = tuple(Button(label, deed, ids[label], "plain") for label, deed in deeds.items())
+    return dialog(f"{app.label if app else package} {trouble}", buttons=buttons)

@@ -86,8 +86,6 @@ class Windows:
 
     def focus_name(self) -> str:
         """What mCurrentFocus says; empty for null."""
-        if self.not_responding:
-            return f"Application Not Responding: {self.not_responding}"
         window = self.focused()
         return window.name if window else ""
 
@@ -195,6 +193,8 @@ class Windows:
         owner = self.prompt or self.front()
         if self.shade:
             self.shade = False
+        elif self.not_responding:
+            pass  # only its buttons answer
         elif self.stopped:
             self.stopped = ""
         elif owner and owner[1].focus:

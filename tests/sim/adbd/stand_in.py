@@ -227,6 +227,7 @@ async def running_phone(
     for name, value in (("name", "sdk_x"), ("model", "Pixel x"), ("device", "emu64x")):
         world.properties.force(f"ro.product.{name}", value)
     world.properties.force("ro.debuggable", "1")
+    world.effects.bind(world, {})
     shell = TinyShell()
     adbd = Adbd(world, 0, skip_auth=skip_auth, run_shell=run_shell or shell.run)
     phone = Phone(world, adbd, server, shell.cancelled)

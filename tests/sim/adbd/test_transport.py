@@ -260,3 +260,26 @@ async def test_an_interactive_shell_prompts_and_survives_control_c(
         writer.write(b"exit\r")
         assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"exit\r\n")
         writer.close()
+
+
+async def test_control_d_ends_the_program_that_reads_not_the_shell(
+    tmp_path: Path, server: AdbServer
+) -> None:
+    async with running_phone(tmp_path, server, run_shell=run_script) as phone:
+        await phone.connect()
+        reader, writer = await phone.request("shell:")
+        # All at once: what is typed ahead of an end is not lost to it, nor is the end to it.
+        writer.write(b"cat\rone\r\x04cat\rtw\x04o\x04\x04echo $?; su\r\x04exit 3\rnever")
+        shown = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert shown.count(b"one\r\n") == 2  # echoed, and by cat
+        assert b"two" in shown
+        assert b"emu64xa:/ $ 0\r\n" in shown
+        assert b"emu64xa:/ # " in shown
+        assert shown.endswith(b"emu64xa:/ $ ")
+
+
+async def test_control_d_at_the_prompt_ends_the_shell(tmp_path: Path, server: AdbServer) -> None:
+    async with running_phone(tmp_path, server, run_shell=run_script) as phone:
+        await phone.connect()
+        assert (await phone.adb("shell", "-tt", stdin=b"(exit 3)\r\x04echo never\r")).code == 3

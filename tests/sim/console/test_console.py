@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from orchestrator.sim.avd import load_avd
 from orchestrator.sim.console.radio import unescape
 from orchestrator.sim.console.token import ensure_token, read_token
+from orchestrator.sim.programs import dumpsys_device
 from tests.sim.booted import ask, booted, console, new_phone, until
 
 HELP = "Android Console: type 'help' for a list of commands\r\n"
@@ -183,6 +184,16 @@ LAST_LINES = [
     ("power display", "OK"),
     ("GET / HTTP/1.1", "KO: Forbidden HTTP request. Aborting"),
 ]
+
+
+async def test_the_battery_that_the_console_sets_is_the_phones(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        await ask(phone, "power capacity 20", "power ac off")
+        said = dumpsys_device.battery(phone.world, [])
+        assert "  level: 20\n" in said
+        assert "  status: 3\n" in said
+        assert "  AC powered: false\n" in said
+        assert "capacity: 20\r\n" in await ask(phone, "power display")
 
 
 async def test_each_line_ends_in_ok_or_says_what_is_wrong(tmp_path: Path) -> None:

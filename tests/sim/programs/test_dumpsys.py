@@ -35,6 +35,7 @@ async def test_the_resumed_activity_is_told_as_android_14_does(terminal: Termina
 async def test_no_window_is_null_and_a_hung_app_is_named(terminal: Terminal) -> None:
     terminal.world.windows.awake = False
     assert "  mCurrentFocus=null\n" in await terminal.out("dumpsys window")
+    terminal.world.windows.awake = True
     terminal.world.windows.not_responding = "com.x"
     out = await terminal.out("dumpsys window")
     assert re.search(r"  mCurrentFocus=Window\{\w+ u0 Application Not Responding: com\.x\}\n", out)

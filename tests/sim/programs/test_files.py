@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.sim.adbd import guest_files
 from orchestrator.sim.disk import Disk
 from orchestrator.sim.processes import ROOT
 from tests.sim.guest import Guest
@@ -116,7 +117,7 @@ async def test_the_tree_looks_like_androids(guest: Guest) -> None:
     assert {"app", "data", "local"} <= set((await guest.sh("ls /data", root=True)).out.split())
     assert (await guest.sh("ls -l /sdcard")).out.endswith(" /sdcard -> /storage/self/primary\n")
     guest.world.disk.virtual["/proc/uptime"] = lambda: b"1.00 2.00\n"
-    assert (await guest.sh("cat /proc/uptime; ls /proc")).out.startswith("1.00 2.00\nsys\nuptime\n")
+    assert (await guest.sh("cat /proc/uptime; ls /proc")).out.startswith("1.00 2.00\ncmdline\n")
 
 
 async def test_the_long_format_is_toyboxs(guest: Guest) -> None:
@@ -250,3 +251,14 @@ async def test_programs_that_run_on_a_loop_leave_time_for_others(guest: Guest) -
     assert (await guest.sh("echo here")).out == "here\n"
     copying.cancel()
     await asyncio.wait([copying])
+
+
+async def test_a_folder_stood_in_is_no_link_however_one_came_there(guest: Guest) -> None:
+    guest.world.disk.own("/data/media/0/x")
+    answer = await guest.sh("cd /sdcard; [ -L . ]; echo $?; stat -c %F .; ls -lad . /sdcard/.")
+    assert answer.out.startswith("1\ndirectory\nd")
+    assert "l" not in {line[0] for line in answer.out.splitlines()[2:]}
+    listed = dict(guest_files.list_folder(guest.world.disk, "/sdcard", 2000))
+    assert listed["."].is_dir
+    assert listed[".."].is_dir
+    assert (await guest.sh("[ -L /sdcard ] && stat -c %F /sdcard")).out == "symbolic link\n"

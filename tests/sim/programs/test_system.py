@@ -125,3 +125,10 @@ async def test_a_defect_in_a_program_is_not_the_phones_end(
     monkeypatch.setitem(table.PROGRAMS, "uname", broken)
     assert await guest.sh("uname; echo $?") == Answer(0, "134\n", "Aborted\n")
     assert "uname" in caplog.text
+
+
+async def test_every_program_counts_the_same_memory(guest: Guest) -> None:
+    total = (await guest.sh("sed -n 's/MemTotal: *//p' /proc/meminfo")).out.split()[0]
+    assert total == str(2048 * 1024)  # hw.ramSize
+    assert (await guest.sh("free -k")).out.splitlines()[1].split()[1] == total
+    assert f" {total}K total," in (await guest.sh("top -n 1")).out

@@ -199,8 +199,10 @@ MKSH = [
     ("echo 1 2 3|xargs -n 2 echo x; echo a | xargs -I {} echo '<{}>'; false | xargs false; echo $?",
      0, "x 1 2\nx 3\n<a>\n123\n", ""),
     ("env -i A=1 env; A=2 printenv A; printenv NONE; echo $?", 0, "A=1\n2\n1\n", ""),
-    ("su 0 id -u; su root sh -c 'id -u'; su -c 'id -u; echo $USER'; echo id -u|su; su shell whoami",
-     0, "0\n0\n0\nroot\n0\nshell\n", ""),
+    ("su 0 id -u; su root sh -c 'id -u'; echo id -u|su; su shell whoami",
+     0, "0\n0\n0\nshell\n", ""),
+    ("su 2000,1015 sh -c 'id -u; echo $USER'", 0, "2000\nshell\n", ""),
+    ("su -c id", 1, "", "su: invalid uid/gid '-c'\n"),
     ("run-as com.none ls", 1, "", "run-as: unknown package: com.none\n"),
     ("toybox echo a; nohup echo b; setsid echo c", 0, "a\nb\nc\n", ""),
     ("env nope", 127, "", "env: exec nope: No such file or directory\n"),
@@ -321,6 +323,25 @@ async def test_ten_megabytes_on_one_line_pass(guest: Guest) -> None:
     assert (await guest.raw(script, stdin=line)) == (0, b"%d\nx\n" % len(line), b"")
     code, out, _ = await guest.raw("read x; echo ${#x}; y=${x%a}; echo ${#y}", stdin=line + b"\n")
     assert (code, out) == (0, b"%d\n%d\n" % (len(line), len(line) - 1))
+
+
+@pytest.mark.parametrize("script", [
+    "x=a; for i in $(seq 40); do x=$x$x; done",
+    "x=aaaaaaaaaaaaaaaa; for i in $(seq 9); do x=${x//a/$x}; done",
+    "x=$(yes)",
+    "x=$(head -c 15000000 /dev/zero | tr '\\0' a); y=${x}b; z=${x}c",
+    "x=$(head -c 9000000 /dev/zero | tr '\\0' a); f() { local y=${x}$1; f $1$1; }; f z",
+])  # fmt: skip
+async def test_a_value_has_an_end(guest: Guest, script: str) -> None:
+    code, out, err = await guest.raw(f"{script}; echo never")
+    assert (code, out) == (1, b"")
+    assert err.endswith(b": out of memory\n")
+
+
+async def test_arguments_are_bounded_together(guest: Guest) -> None:
+    script = "x=$(head -c 9000000 /dev/zero | tr '\\0' a); echo $x $x"
+    code, out, err = await guest.raw(script)
+    assert (code, out, err) == (1, b"", b"/system/bin/sh: argument list too long\n")
 
 
 async def test_a_long_script_and_a_long_line_of_commands_are_errors(guest: Guest) -> None:

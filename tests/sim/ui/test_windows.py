@@ -195,3 +195,18 @@ def test_a_switch_of_settings_writes_the_values_its_setting_has(world: World) ->
             tap(world, title)
             assert world.settings.get("secure", name) == expected
         touch.key(world, 4)
+
+
+@pytest.mark.parametrize(("button", "left"), [("Close app", HOME), ("Wait", SETTINGS)])
+def test_a_hung_app_is_closed_or_waited_for(world: World, button: str, left: str) -> None:
+    tap(world, "Settings")
+    world.windows.not_responding = SETTINGS
+    window = world.windows.focused()
+    assert window is not None
+    assert window.name == f"Application Not Responding: {SETTINGS}"
+    assert "Settings isn't responding" in [node.text for node in window.root.walk()]
+    touch.key(world, 4)  # Back does not answer it
+    tap(world, button)
+    assert world.windows.not_responding == ""
+    assert front(world)[0] == left
+    assert (world.processes.find(SETTINGS) is None) == (button == "Close app")

@@ -1,0 +1,7 @@
+"""A phone that was baked, and a coordinator with a run for it."""
+
+from __future__ import annotations
+
+from tests.episode.conftest import image, recipe, stages_phone
+
+__all__ = ["image", "recipe", "stages_phone"]
