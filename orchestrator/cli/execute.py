@@ -91,16 +91,14 @@ async def execute(job: Job, progress: Progress) -> bool:
 
 
 async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
-    """What the workers of a killed run had sealed is committed; what they were at is lost, now
-    and not when its lease runs out: we hold the run's lock and their staging, so none of them is
-    at work any more."""
+    """What the workers of a killed run had sealed is committed; what they were at is void, and its
+    leases are free now and not when they run out: we hold the run's lock and their staging, so
+    none of them is at work any more."""
     for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
         with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
             await asyncio.to_thread(_send_held, client, slot)
-    for lease in list(coordinator.state.leases.values()):
-        text = "the run was ended while this attempt was under way"
-        device = lease.granted.device
-        await coordinator.fact(Told(device=device, reason="worker_lost", text=text))
+    for token in list(coordinator.state.leases):
+        await coordinator.give_back(token, "the run was ended while this attempt was under way")
 
 
 def _send_held(client: CoordinatorClient, slot: Path) -> None:
