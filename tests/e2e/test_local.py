@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator.coordinator.transitions import AttemptFenced, EpisodeDecided
 from orchestrator.evidence import manifest
@@ -95,3 +96,16 @@ def test_every_case_is_proven_by_its_controls(farm: Farm) -> None:
     code, output = ended(farm.start(*words))
     assert code == 0, output
     assert "cases are proven" in output
+
+
+def test_a_case_whose_near_miss_succeeds_is_called_broken(farm: Farm, tmp_path: Path) -> None:
+    (source,) = Path(SMOKE).glob("*/case.yaml")
+    case = yaml.safe_load(source.read_text())
+    case["near_miss"] = case["solution"]
+    folder = tmp_path / "cases" / case["id"]
+    folder.mkdir(parents=True)
+    (folder / "case.yaml").write_text(yaml.safe_dump(case))
+    words = ("cases", "check", str(folder.parent), "--devices", "1", "--runs", str(farm.runs))
+    code, output = ended(farm.start(*words))
+    assert code == 1, output
+    assert f"BROKEN {case['id']} benign, near_miss" in output
