@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 # Tests wait on sockets more than they compute.
-TEST_WORKERS ?= 4
+TEST_WORKERS ?= 3
 VENV := .venv
 BACKEND ?= auto
 SEED ?= 0

@@ -10,8 +10,10 @@ from pathlib import Path
 import adbutils
 import pytest
 
+from orchestrator.device.faults import DeviceFault
 from tests.sim.programs.apks import apk
 from tests.whole.conftest import CLEAN, Phone
+from tests.whole.person import until
 
 MEGABYTE = 1 << 20
 
@@ -93,6 +95,16 @@ def test_an_apk_is_installed_listed_and_removed(theirs: adbutils.AdbDevice, tmp_
 
 def test_it_is_waited_for_across_a_snapshot_load(phone: Phone, theirs: adbutils.AdbDevice) -> None:
     client = adbutils.AdbClient("127.0.0.1", phone.running.adb_port)
+    before = connection(phone)
     assert phone.out("emu", "avd", "snapshot", "load", CLEAN).strip() == "OK"
+    # The old connection is listed for a moment longer, and would be taken for the new one.
+    until(lambda: connection(phone) not in (None, before), "a new connection")
     client.wait_for(phone.running.serial, state="device", timeout=20)
     assert theirs.shell("echo back") == "back"
+
+
+def connection(phone: Phone) -> int | None:
+    try:
+        return phone.device.wire.transport_id()
+    except DeviceFault:
+        return None
