@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from ..fleet.local import Golden, LocalDevice
 from ..fleet.reach import boot as boot
 from ..fleet.reach import reach as reach
 from ..sim.avd import AvdError, create_avd
+from .image import PROGRAM, device_env
 
 AVD = "emufarm"
 # What any emulator is started with that nobody looks at; the AVD and its ports come from the
@@ -24,7 +23,7 @@ HEADLESS = ("-no-window", "-no-audio", "-no-boot-anim", "-no-metrics", "-skip-ad
 
 def simulator(*, noise: int | None = None, seed: int | None = None, fault: str = "") -> list[str]:
     """The simulated phone's command, up to what the supervisor adds."""
-    words = [sys.executable, "-m", "orchestrator.sim", *HEADLESS]
+    words = [*PROGRAM, *HEADLESS]
     for flag, value in (("-sim-noise", noise), ("-sim-seed", seed), ("-sim-fault", fault or None)):
         if value is not None:
             words += [flag, str(value)]
@@ -49,8 +48,6 @@ def simulated_phone(
             raise UsageError(str(error)) from error
         command = simulator(noise=noise, seed=seed, fault=fault)
         golden = Golden(folder / "golden", AVD)
-        # With an SDK of the user's in sight the phone would look for its system image there.
-        env = {k: v for k, v in os.environ.items() if k not in ("ANDROID_SDK_ROOT", "ANDROID_HOME")}
         with LocalDevice(
             folder / "device",
             golden,
@@ -58,6 +55,6 @@ def simulated_phone(
             adb=adb_binary(),
             port=port,
             adb_port=adb_port,
-            env=env,
+            env=device_env(),
         ) as running:
             yield running
