@@ -124,16 +124,35 @@ class GuestNetwork:
         await asyncio.gather(*self._serving, return_exceptions=True)
 
 
-async def join(one: Wire, other: Wire) -> None:
-    """Carry bytes both ways until either side has ended, or has gone away."""
+async def _said(source: Wire) -> bytes:
+    """The next bytes; empty at the end, and where the connection was reset."""
+    try:
+        return await source.read()
+    except OSError:
+        return b""
 
-    async def carry(source: Wire, sink: Wire) -> None:
-        while data := await source.read():
-            await sink.write(data)
+
+async def join(one: Wire, other: Wire) -> None:
+    """Carry bytes both ways until all that either side said before its end has been carried.
+
+    A side that no longer takes bytes may have said some before it left, so a write that fails
+    does not end the other way.
+    """
+
+    async def carry(source: Wire, sink: Wire) -> bool:
+        """True at the source's end, False where the sink has gone."""
+        while data := await _said(source):
+            try:
+                await sink.write(data)
+            except OSError:
+                return False
+        return True
 
     tasks = [asyncio.create_task(carry(one, other)), asyncio.create_task(carry(other, one))]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for ended in asyncio.as_completed(tasks):
+            if await ended:
+                break
     finally:
         for task in tasks:
             task.cancel()

@@ -17,8 +17,9 @@ from .transport import Connection, Handler
 if TYPE_CHECKING:
     from ..world import World
 
-# `adb exec-in` closes right after its last byte, before the command has read it.
-EXEC_LINGER_S = 5.0
+# `adb exec-in` closes right after its last byte, before the command has read it; so may a program
+# on the host that speaks through a forwarded port.
+LINGER_S = 5.0
 BLOCK = bytes(64 * 1024)
 
 
@@ -85,7 +86,7 @@ class Services:
         shell = self._shell(request)
 
         async def serve(stream: Stream) -> None:
-            stream.linger_s = EXEC_LINGER_S
+            stream.linger_s = LINGER_S
             await shell(stream)
 
         return serve
@@ -159,6 +160,7 @@ class Services:
             return None
 
         async def serve(stream: Stream) -> None:
+            stream.linger_s = LINGER_S
             try:
                 wire = await self._network.connect("127.0.0.1", port)
             except ConnectionRefusedError as error:

@@ -81,6 +81,14 @@ class Stream:
         while self._outbound or not self._may_send:
             await self._next_sent()
 
+    async def answered(self) -> bool:
+        """Whether the host accepted our OPEN. It may have said all and closed by the time we look:
+        what it said is still to be read."""
+        while not self.remote and not self.closed:
+            self._sent.clear()
+            await self._sent.wait()
+        return self.remote != 0
+
     def close(self) -> None:
         """Say goodbye after what is written has gone out; what the host still sends is ignored."""
         if self.closed or self._closing:

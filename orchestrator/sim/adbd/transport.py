@@ -168,12 +168,12 @@ class Connection(asyncio.BufferedProtocol):
         self.send(OPEN, stream.local, 0, os.fsencode(destination) + b"\0")
         try:
             async with asyncio.timeout(REVERSE_OPEN_S):
-                await stream.flushed()
-        except (BrokenPipeError, TimeoutError) as error:
-            raise ConnectionRefusedError(f"the host does not lead to {destination}") from error
-        finally:
-            if stream.remote == 0:
-                self.forget(stream)
+                accepted = await stream.answered()
+        except TimeoutError:
+            accepted = False
+        if not accepted:
+            self.forget(stream)
+            raise ConnectionRefusedError(f"the host does not lead to {destination}")
         return stream
 
     def send(self, command: int, arg0: int, arg1: int, payload: Payload = b"") -> None:

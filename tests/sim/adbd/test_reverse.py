@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from orchestrator.sim.adbd.network import Wire
-from tests.sim.adbd.stand_in import Phone
+from orchestrator.sim.adbd.packets import CLSE, OKAY, OPEN, WRTE, encode
+from tests.sim.adbd.stand_in import Phone, raw_host
 
 
 @pytest.fixture
@@ -47,6 +48,52 @@ async def test_a_reversed_port_leads_to_the_host(phone: Phone, host_port: int) -
         *(ask(phone, "localhost", 8080, b"n%d\n" % n) for n in range(10))
     )
     assert answers == [b"N%d\n" % n for n in range(10)]
+
+
+async def test_what_a_host_says_and_closes_in_one_breath_is_heard(phone: Phone) -> None:
+    async with raw_host(phone.adbd.port) as host:
+        stream = await host.open("reverse:forward:tcp:8080;tcp:9")
+        assert (await host.receive())[1] == b"OKAY"
+        host.send(OKAY, 7, stream)
+        assert (await host.receive())[0].command == CLSE
+        dialling = asyncio.create_task(phone.world.network.connect("127.0.0.1", 8080))
+        header, place = await host.receive()
+        assert (header.command, place) == (OPEN, b"tcp:9\0")
+        there = header.arg0
+        one_breath = [(OKAY, b""), (WRTE, b"hello"), (CLSE, b"")]
+        host.writer.write(b"".join(encode(word, 9, there, data) for word, data in one_breath))
+        wire = await dialling
+        assert [await wire.read(), await wire.read()] == [b"hello", b""]
+
+
+async def test_a_listener_that_spoke_and_left_is_heard_by_one_who_speaks_too(phone: Phone) -> None:
+    """The caller's own words fail first; what was said to it is carried all the same."""
+
+    async def greet(wire: Wire) -> None:
+        await wire.write(b"hello")
+        wire.close()
+
+    phone.world.network.listen(8080, greet)
+    async with raw_host(phone.adbd.port) as host:
+        there = await host.open("tcp:8080")
+        host.send(WRTE, 7, there, b"anybody there?")
+        answers = [await host.receive(), await host.receive()]
+        assert [data for _, data in answers if data] == [b"hello"]
+
+
+async def test_the_last_words_through_a_forwarded_port_arrive(phone: Phone) -> None:
+    heard: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def listen(wire: Wire) -> None:
+        while data := await wire.read():
+            heard.put_nowait(data)
+
+    phone.world.network.listen(8080, listen)
+    async with raw_host(phone.adbd.port) as host:
+        there = await host.open("tcp:8080")
+        last = [(WRTE, b"goodbye"), (CLSE, b"")]
+        host.writer.write(b"".join(encode(word, 7, there, data) for word, data in last))
+        assert await asyncio.wait_for(heard.get(), 10) == b"goodbye"
 
 
 async def test_large_answers_pass_a_reversed_port(phone: Phone, host_port: int) -> None:
