@@ -118,6 +118,19 @@ class Asked:
     text: str = ""
 
 
+@dataclass(frozen=True)
+class Effort:
+    """What the agent spent, and how often it turned to its user."""
+
+    steps: int = 0  # observations it was shown
+    agent_s: float = 0.0  # its own time
+    asks: int = 0  # ask_user: clarification
+    confirms: int = 0  # confirm: a high-risk action named before it is done
+    refusals: int = 0
+
+
+NO_EFFORT = Effort()
+
 AGENT_REASONS = frozenset(
     {
         Reason.AGENT_NOT_STARTED,

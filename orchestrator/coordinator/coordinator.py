@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -255,12 +255,15 @@ class Coordinator:
         """Nothing goes on unless another device comes."""
         return schedule.stuck(self.state)
 
-    async def seal(self) -> None:
-        """The last line, once every episode is decided."""
+    async def seal(self, files: Mapping[str, str] | None = None) -> None:
+        """The last line, once every episode is decided; `files` are the run's own documents, final
+        by now, by their sha256."""
         if self.state.sealed:
             return
         assert self.state.finished, "a run is sealed when every episode is decided"
-        self._ledger.record(RunSealed(plan=self._opening.plan, decided=len(self.state.episodes)))
+        decided = len(self.state.episodes)
+        sealed = RunSealed(plan=self._opening.plan, decided=decided, files=dict(files or {}))
+        self._ledger.record(sealed)
         await self._ledger.durable()
 
     # Inside.

@@ -110,26 +110,16 @@ def settle(
 ) -> AttemptCommitted | AttemptFenced:
     """The word on a bundle that is stored: scored where its lease is open, else only kept."""
     granted = state.granted[token]
-    if token in state.leases:
-        return AttemptCommitted(
-            token=token,
-            episode=granted.episode,
-            attempt=granted.attempt,
-            device=granted.device,
-            started_ms=record.started_ms,
-            ended_ms=record.ended_ms,
-            durations=record.durations,
-            manifest=manifest,
-            bundle=bundle,
-            **judged(record.judgement),
-        )
-    return AttemptFenced(
+    kind = AttemptCommitted if token in state.leases else AttemptFenced
+    return kind(
         token=token,
         episode=granted.episode,
         attempt=granted.attempt,
         device=granted.device,
         started_ms=record.started_ms,
         ended_ms=record.ended_ms,
+        durations=record.durations,
+        effort=record.effort,
         manifest=manifest,
         bundle=bundle,
         **judged(record.judgement),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ..outcome import Blame, Judgement, Outcome, Phase, Reason
+from ..outcome import NO_EFFORT, Blame, Effort, Judgement, Outcome, Phase, Reason
 
 
 class Transition(BaseModel):
@@ -123,10 +123,9 @@ class AttemptLost(Judged):
     device: str
 
 
-class AttemptCommitted(Judged):
+class Stored(Judged):
     """Its bundle was verified and durable before this line."""
 
-    event: Literal["attempt_committed"] = "attempt_committed"
     token: str
     episode: str
     attempt: int
@@ -134,22 +133,19 @@ class AttemptCommitted(Judged):
     started_ms: int
     ended_ms: int
     durations: dict[str, float] = {}
+    effort: Effort = NO_EFFORT
     manifest: str  # digest of the bundle's MANIFEST.json
     bundle: str  # its folder, from the run's
 
 
-class AttemptFenced(Judged):
+class AttemptCommitted(Stored):
+    event: Literal["attempt_committed"] = "attempt_committed"
+
+
+class AttemptFenced(Stored):
     """Came after its lease had ended: stored, never scored."""
 
     event: Literal["attempt_fenced"] = "attempt_fenced"
-    token: str
-    episode: str
-    attempt: int
-    device: str
-    started_ms: int
-    ended_ms: int
-    manifest: str
-    bundle: str
 
 
 class EpisodeDecided(Judged):
@@ -165,6 +161,7 @@ class RunSealed(Transition):
     event: Literal["run_sealed"] = "run_sealed"
     plan: str
     decided: int
+    files: dict[str, str] = {}  # the run's own documents, by name -> sha256
 
 
 Event = Annotated[

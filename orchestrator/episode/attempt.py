@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..agent.agent import AgentFault
 from ..device.faults import TRANSIENT, DeviceFault
 from ..evidence.bundle import EvidenceLost
-from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
+from ..outcome import NO_EFFORT, Asked, Effort, Judgement, Phase, Reason, Trouble, judge
 from ..pins.lock import ImageLock
 from .asking import Asking, reachable
 from .reset import NotProven, reset
@@ -26,6 +26,10 @@ class Played:
     judgement: Judgement
     reached: bool  # the agent was shown something
     durations: dict[str, float]  # seconds by phase
+    asked: Asked | None = None  # what was judged
+    trouble: Trouble | None = None
+    spent: Reason = Reason.NONE
+    effort: Effort = NO_EFFORT
 
 
 @dataclass
@@ -73,7 +77,10 @@ def attempt(scene: Scene, lock: ImageLock) -> Played:
     if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
         asked = _asked_anyway(scene, asking)
     phases.enter(phases.now)
-    return Played(judge(asked, trouble, steps.spent), steps.reached, phases.seconds)
+    return Played(
+        judge(asked, trouble, steps.spent), steps.reached, phases.seconds, asked, trouble,
+        steps.spent, steps.effort(),
+    )  # fmt: skip
 
 
 def _asked_anyway(scene: Scene, asking: Asking) -> Asked:

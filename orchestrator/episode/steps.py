@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import reprlib
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -14,7 +15,7 @@ from ..agent.normalize import normalize
 from ..agent.shown import shown
 from ..device.faults import DeviceFault
 from ..events.canonical import canonical, digest
-from ..outcome import Reason
+from ..outcome import Effort, Reason
 from .act import NOTHING, TOUCHES, cuts_adb, input_line, perform
 from .observe import Sight, observe
 from .scene import Scene
@@ -37,6 +38,8 @@ class Steps:
         self.spent = Reason.NONE
         self.cut_adb = False
         self._message = ""
+        self._looks = 0
+        self._turned: Counter[str] = Counter()  # to the user, by the action
         self._invalid = 0
         self._thought_s = 0.0  # by the agent
         self._waited_s = 0.0  # because it said so
@@ -49,6 +52,7 @@ class Steps:
             scene.check()
             sight = observe(scene.device, display, step, scene.bundle)
             self.reached = True
+            self._looks += 1
             normalized = self._ask(step, sight, budget.seconds - self._thought_s)
             ended = normalized is not None and self._do(step, sight, normalized.action)
             after_each()
@@ -62,6 +66,13 @@ class Steps:
                 text = f"{step + 1} steps took the phone {phone_s:.0f} s of {scene.limits.device_s}"
                 raise DeviceFault("timeout", text, during="the agent's steps")
         self.spent = Reason.OUT_OF_STEPS
+
+    def effort(self) -> Effort:
+        turned = self._turned
+        return Effort(
+            self._looks, round(self._thought_s, 3), turned["ask_user"], turned["confirm"],
+            turned["refuse"],
+        )  # fmt: skip
 
     def _ask(self, step: int, sight: Sight, seconds: float) -> Normalized | None:
         """One action of the agent's; None where what it said is none, which it is told."""
@@ -136,6 +147,7 @@ class Steps:
 
     def _consent(self, step: int, action: Action) -> None:
         bundle = self._scene.bundle
+        self._turned[action.kind] += 1
         if action.kind == "refuse":
             bundle.event("consent_trace", "refuse", step=step, text=action.text)
             return

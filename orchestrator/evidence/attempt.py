@@ -1,4 +1,8 @@
-"""attempt.json: the word on one attempt, as its bundle carries it and the coordinator reads it."""
+"""attempt.json: the word on one attempt, as its bundle carries it and the coordinator reads it.
+
+It holds what was judged (asked, trouble, spent) beside the judgement, so that anybody can judge
+again.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ..outcome import Blame, Judgement, Outcome, Phase, Reason
+from ..outcome import NO_EFFORT, Asked, Blame, Effort, Judgement, Outcome, Phase, Reason, Trouble
 
 NAME = "attempt.json"
-SIZE_LIMIT = 1 << 16
+SIZE_LIMIT = 1 << 18
 TEXT_LIMIT = 8192
 
 
@@ -31,6 +35,10 @@ class AttemptRecord(BaseModel):
     started_ms: int = Field(ge=0)
     ended_ms: int = Field(ge=0)
     durations: dict[str, float] = {}  # phase -> seconds
+    effort: Effort = NO_EFFORT
+    asked: Asked | None = None  # what the oracles said; None: they could not be asked
+    trouble: Trouble | None = None  # what ended the attempt early
+    spent: Reason = Reason.NONE  # the budget that ran out
 
     @model_validator(mode="after")
     def ends_after_it_started(self) -> AttemptRecord:

@@ -7,9 +7,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..agent.choose import make_agent
 from ..cases.model import Case
@@ -28,7 +28,7 @@ from ..episode.scene import Interrupted, Scene
 from ..episode.site import Site
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
-from ..outcome import Judgement, Phase, Reason, Trouble, judge
+from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
 from ..pins.lock import ImageLock
 from ..pins.profile import Profile
 from ..settings import Limits
@@ -161,12 +161,13 @@ class Worker:
         return played.judgement
 
     def _record(self, lease: Lease, played: Played, started_ms: int) -> dict[str, Any]:
-        judgement = played.judgement
-        text = whole(judgement.text)[: attempt_file.TEXT_LIMIT]
+        asked, trouble = _short(played.asked), _short(played.trouble)
+        judgement = _short(played.judgement)
         return attempt_file.AttemptRecord(
             episode=lease.episode, attempt=lease.attempt, device=self.name,
             started_ms=started_ms, ended_ms=max(started_ms, wall_ms()),
-            durations=played.durations, **{**asdict(judgement), "text": text},
+            durations=played.durations, effort=played.effort, asked=asked, trouble=trouble,
+            spent=played.spent, **asdict(judgement),
         ).model_dump(mode="json")  # fmt: skip
 
     def _played(self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]) -> Played:
@@ -188,10 +189,20 @@ class Worker:
             raise
         except CaseBroken as error:
             return unplayed(Trouble(Phase.SETUP, Reason.CASE_BROKEN, str(error)))
-        except Exception:  # noqa: BLE001
+        except Exception:  # noqa: BLE001 - whatever it is, it is kept in the text and counted
             text = traceback.format_exc(limit=-8)
             return unplayed(Trouble(Phase.SETUP, Reason.OTHER, text, acted=True))
 
 
+W = TypeVar("W", Asked | None, Trouble | None, Judgement)
+
+
+def _short(word: W) -> W:
+    """The same words bounded everywhere, so that judging again gives them again."""
+    if word is None:
+        return word
+    return replace(word, text=whole(word.text)[: attempt_file.TEXT_LIMIT])
+
+
 def unplayed(trouble: Trouble) -> Played:
-    return Played(judge(None, trouble), False, {})
+    return Played(judge(None, trouble), False, {}, trouble=trouble)
