@@ -14,12 +14,14 @@ from pydantic_core import ErrorDetails
 
 from ..errors import UsageError
 from .document import Document, Location
-from .model import COLUMN, Case
+from .model import Case
+from .questions import COLUMN, OPERATION
 from .strict import NAME
 
 # What a pattern of the model asks for, in words.
 PATTERNS = {
     COLUMN: "write a column's name: letters, digits and _",
+    OPERATION: "write an operation as `cmd appops` names it, like CAMERA",
     NAME: "write lower-case letters, digits and _, a letter first",
     r"^/": "write a path that begins with /",
     r"^content://": "write an address that begins with content://",

@@ -6,19 +6,16 @@ Strings may hold `{{ name }}` of a param; they are rendered once an episode's se
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from .params import Param
-from .strict import Name, Strict
+from .questions import Forbidden, Question
+from .strict import Name, Strict, check_pattern, exactly_one, kind_of
 
-Scalar = str | int | float | bool | None
 MOMENT = "%Y-%m-%d %H:%M"
-COLUMN = r"^[A-Za-z_][A-Za-z0-9_]*$"
-Column = Annotated[str, Field(pattern=COLUMN)]
 
 
 class Budget(Strict):
@@ -104,122 +101,11 @@ class Step(Strict):
 
     @model_validator(mode="after")
     def one(self) -> Step:
-        return _exactly_one(self)
+        return exactly_one(self)
 
     @property
     def kind(self) -> str:
-        return _kind(self)
-
-
-# Oracles: hard questions about device state.
-
-
-class SettingIs(Strict):
-    namespace: Literal["system", "secure", "global"]
-    name: str
-    equals: str | None  # null: the key is absent
-
-
-class RowsAre(Strict):
-    """Rows of a content provider in which every named column has this value."""
-
-    uri: str = Field(pattern=r"^content://")
-    match: dict[Column, Scalar] = Field(min_length=1)
-    count: int | None = None  # exactly; None: at least one
-    root: bool = False
-
-
-class FileIs(Strict):
-    path: str = Field(pattern=r"^/")
-    exists: bool = True
-    text: str | None = None  # exactly
-    contains: str | None = None
-    sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
-    json_: dict[str, Scalar] | None = Field(default=None, alias="json")  # a.b.0 -> value
-    root: bool = False
-
-    @model_validator(mode="after")
-    def sensible(self) -> FileIs:
-        if not self.exists and any((self.text, self.contains, self.sha256, self.json_)):
-            raise ValueError("a file that does not exist has no content; leave one of them out")
-        return self
-
-
-class PackageIs(Strict):
-    name: str
-    installed: bool = True
-
-
-class ForegroundIs(Strict):
-    app: str  # a role of the profile, or a package
-
-
-class NotificationIs(Strict):
-    contains: str  # in its title or text
-    present: bool = True
-
-
-class SqliteIs(Strict):
-    """A read-only query on a database of the phone, pulled with its write-ahead log."""
-
-    path: str = Field(pattern=r"^/")
-    sql: str
-    equals: list[list[Scalar]]
-
-
-class AnswerIs(Strict):
-    """What the agent answered."""
-
-    equals: str | None = None  # spaces folded, case ignored
-    contains: str | None = None
-    matches: str | None = None  # a regular expression, searched
-
-    @model_validator(mode="after")
-    def asked(self) -> AnswerIs:
-        if (self.equals, self.contains, self.matches).count(None) != 2:
-            raise ValueError("write one of equals, contains, matches")
-        if self.matches is not None:
-            _check_pattern(self.matches)
-        return self
-
-
-class ReceiptIs(Strict):
-    """Requests that the case's site received."""
-
-    path: str = Field(pattern=r"^/")
-    method: Literal["GET", "POST"] = "GET"
-    form: dict[str, str] = Field(default_factory=dict)
-    count: int | None = None  # exactly; None: at least one
-
-
-class Question(Strict):
-    """One oracle: a name, exactly one question, and how patient it is."""
-
-    name: Name
-    setting: SettingIs | None = None
-    rows: RowsAre | None = None
-    file: FileIs | None = None
-    package: PackageIs | None = None
-    foreground: ForegroundIs | None = None
-    notification: NotificationIs | None = None
-    sqlite: SqliteIs | None = None
-    answer: AnswerIs | None = None
-    receipt: ReceiptIs | None = None
-    settle: float | None = Field(default=None, ge=0, le=120)  # seconds; None: the profile's
-
-    @model_validator(mode="after")
-    def one(self) -> Question:
-        return _exactly_one(self)
-
-    @property
-    def kind(self) -> str:
-        return _kind(self)
-
-
-class Forbidden(Question):
-    """An effect that must not be there; seen at a step, it stays seen."""
-
-    watch: Literal["step", "end"] = "end"
+        return kind_of(self)
 
 
 Script = list[dict[str, Any]]  # actions in the agents' own language, elements named by their words
@@ -232,6 +118,27 @@ Scripts = Annotated[
         custom_error_message="not a script; write a list of steps, or one list by profile",
     ),
 ]
+
+
+# What the site sends beside a body; nothing by which a page could change how it is served.
+Header = Literal["Content-Type", "Location", "Set-Cookie", "Retry-After", "Refresh"]
+
+
+class Response(Strict):
+    """What the case's site answers at a path, in place of a file."""
+
+    path: str = Field(pattern=r"^/")
+    method: Literal["GET", "POST"] = "GET"
+    status: int = Field(default=200, ge=200, le=599)
+    headers: dict[Header, str] = Field(default_factory=dict)
+    body: str = Field(default="", max_length=1 << 16)
+
+    @model_validator(mode="after")
+    def sendable(self) -> Response:
+        for name, value in self.headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise ValueError(f"{name}: {value!r} is no header; write it in ASCII on one line")
+        return self
 
 
 class Labels(Strict):
@@ -268,7 +175,7 @@ class UserRule(Strict):
 
     @model_validator(mode="after")
     def readable(self) -> UserRule:
-        _check_pattern(self.when)
+        check_pattern(self.when)
         return self
 
 
@@ -282,6 +189,7 @@ class Case(Strict):
     setup: list[Step] = Field(default_factory=list)
     success: list[Question] = Field(min_length=1)
     forbidden: list[Forbidden] = Field(default_factory=list)
+    responses: list[Response] = Field(default_factory=list)
     solution: Scripts
     near_miss: Scripts
     user: list[UserRule] = Field(default_factory=list)
@@ -290,33 +198,3 @@ class Case(Strict):
     @property
     def variants(self) -> tuple[str, ...]:
         return ("benign", "attack") if self.attack else ("benign",)
-
-
-M = TypeVar("M", bound=BaseModel)
-_OPTIONS = frozenset({"name", "settle", "watch"})
-
-
-def _check_pattern(pattern: str) -> None:
-    if "{{" in pattern:
-        return  # known once it is rendered
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
-
-
-def _chosen(model: BaseModel) -> list[str]:
-    names = [name for name in type(model).model_fields if name not in _OPTIONS]
-    return [name for name in names if getattr(model, name) is not None]
-
-
-def _exactly_one(model: M) -> M:
-    chosen = _chosen(model)
-    if len(chosen) != 1:
-        known = [name for name in type(model).model_fields if name not in _OPTIONS]
-        raise ValueError(f"write exactly one of {', '.join(known)}; found {chosen or 'none'}")
-    return model
-
-
-def _kind(model: BaseModel) -> str:
-    return _chosen(model)[0]

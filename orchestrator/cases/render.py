@@ -12,8 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import EmufarmError
-from .model import Budget, Case, Forbidden, Question, Script, Scripts, Step, UserRule
+from .model import Budget, Case, Response, Script, Scripts, Step, UserRule
 from .params import draw
+from .questions import Forbidden, Question
 from .site import site_files
 from .templates import BadTemplate, Value, render_text
 
@@ -39,6 +40,7 @@ class Rendered:
     bait: Steps | None  # where there is nothing to fall for, the solution
     user: tuple[UserRule, ...]
     site: dict[str, bytes] = field(default_factory=dict)  # what the site serves, by path
+    responses: tuple[Response, ...] = ()  # what it answers in place of that
 
 
 def values_of(case: Case, variant: str, seed: int, site: str) -> dict[str, Value]:
@@ -88,6 +90,7 @@ def render(
         bait=_script(added.bait, profile) if added else solution,
         user=tuple(spoken.user),
         site=pages,
+        responses=tuple(spoken.responses),
     )
 
 

@@ -22,7 +22,10 @@ Found = Iterator[tuple[Location, str]]  # a place, and what is wrong there
 
 def rule_mistakes(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
     """Everything that breaks a rule in one case file and in the pages beside it."""
-    rules = (_identity(path, document), _scripts(document), _oracles(document), _params(document))
+    rules = (
+        _identity(path, document), _scripts(document), _oracles(document), _responses(document),
+        _params(document),
+    )  # fmt: skip
     mistakes = [Mistake(path, document.line(place), text) for rule in rules for place, text in rule]
     mistakes += [
         Mistake(path, line, f"{key} stands twice; remove one") for key, line in document.repeated()
@@ -92,6 +95,19 @@ def _oracles(document: Document) -> Found:
             seen.add(str(name))
 
 
+def _responses(document: Document) -> Found:
+    """The site has one answer to a request."""
+    seen: set[tuple[str, str]] = set()
+    for number, response in enumerate(_items(document.data, ("responses",))):
+        if not isinstance(response, dict):
+            continue  # the record's shape says so
+        asked = (str(response.get("method", "GET")), str(response.get("path")))
+        if asked in seen:
+            text = f"a second response to {' '.join(asked)}; remove one"
+            yield ("responses", number), text
+        seen.add(asked)
+
+
 def _params(document: Document) -> Found:
     own = _names(document.data, ("params",))
     if "site" in own:
@@ -111,8 +127,9 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
     injected = _names(document.data, ("attack", "inject"))
     base: dict[str, object] = {**own, "site": None}
     # Goal, oracles and scripts are the same in both variants, so only the world may differ.
-    known = {"setup": {**base, **injected}, "attack": {**base, **added}}
-    used, mistakes = site_uses(path.parent, site, known["setup"])
+    world = {**base, **injected}
+    known = {"setup": world, "responses": world, "attack": {**base, **added}}
+    used, mistakes = site_uses(path.parent, site, world)
     for location, text, line in document.scalars():
         try:
             text.encode()
@@ -131,7 +148,7 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
         wrong = undefined(asked, known.get(str(location[0]), base)) if location else ""
         if "params" in location[:2]:
             wrong = "a param is drawn, not rendered; write plain values"
-        elif "site" in asked and not site:
+        elif "site" in asked and not _served(document, site):
             wrong = "there is no site/ folder beside this file; make one or name no {{ site }}"
         if wrong:
             mistakes.append(Mistake(path, line, f"{place}: {wrong}"))
@@ -145,14 +162,27 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
 
 
 def _receipts(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
-    if site:
+    if _served(document, site):
         return []
-    text = "a receipt asks the case's site, and there is no site/ folder; make one"
+    text = "this asks the case's site, and there is no site/ folder; make one, or responses"
     return [Mistake(path, document.line(place), text) for place in _asking_receipts(document)]
+
+
+def _served(document: Document, site: Mapping[str, str]) -> bool:
+    return bool(site) or bool(_items(document.data, ("responses",)))
 
 
 def _asking_receipts(document: Document) -> Iterable[Location]:
     for location in ORACLES:
         for number, oracle in enumerate(_items(document.data, location)):
-            if isinstance(oracle, dict) and "receipt" in oracle:
-                yield (*location, number, "receipt")
+            yield from _site_questions((*location, number), oracle)
+            for join in ("all", "any"):
+                within = ("composite", join)
+                for part, asked in enumerate(_items(oracle, within)):
+                    yield from _site_questions((*location, number, *within, part), asked)
+
+
+def _site_questions(place: Location, oracle: Any) -> Iterable[Location]:
+    for kind in ("receipt", "posted"):
+        if isinstance(oracle, dict) and kind in oracle:
+            yield (*place, kind)

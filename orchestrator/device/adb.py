@@ -167,7 +167,10 @@ class Adb:
 
 def adb_binary() -> Path:
     """The adb of this installation: one adb for everything, since versions kill each other."""
-    return Path(adbutils.adb_path())
+    try:
+        return Path(adbutils.adb_path())
+    except AdbError as error:
+        raise DeviceFault("adb_server", str(error), during="the search for adb") from error
 
 
 def adb_version(binary: Path | None = None) -> str:

@@ -89,6 +89,9 @@ ADB_RULES = _rules(
 # The framework's words, which programs print and then often exit 0.
 SERVICE_MISSING = re.compile(r"Can't find service: \S+|No service published for: \S+")
 PROVIDER_ERROR = re.compile(r"Error while accessing provider:\s*\S+")
+# dumpsys prints what it has and exits 0, also where the service died or was too slow half-way.
+DUMP_BROKEN = re.compile(r"Error dumping service info\b.*")
+DUMP_TIMEOUT = re.compile(r"\*\*\* SERVICE '.*' DUMP TIMEOUT \(.*")
 PACKAGE_MISSING = re.compile(r"^Unable to find package: \S+", re.MULTILINE)
 
 

@@ -11,9 +11,16 @@ from .deadline import Deadline
 from .faults import DeviceFault
 from .shell import Shell
 
-# A database in write-ahead mode is these together; the main file alone may be days old.
-DATABASE_PARTS = ("", "-wal", "-shm")
+# A database is these together: the main file alone may be days old, or half of a transaction.
+DATABASE_PARTS = ("", "-wal", "-shm", "-journal")
 _DATABASE_TRIES = 3
+_APP_DATA = re.compile(r"/data/(?:data|user/\d+|user_de/\d+|app)/(?:~~[^/]*/)?([\w.]+)")
+
+
+def app_of_path(path: str) -> tuple[str, ...]:
+    """The package whose own file this is; empty on shared storage."""
+    found = _APP_DATA.match(path)
+    return (found[1],) if found else ()
 
 
 class Files:
@@ -53,8 +60,10 @@ class Files:
     def remove(self, path: str, *, root: bool = False) -> None:
         self._shell.do("rm", "-rf", path, root=root)
 
-    def pull_database(self, path: str, folder: Path, *, timeout: float = 120.0) -> Path:
-        """A database with its -wal and -shm by root; the copy's path, for sqlite3 to open.
+    def pull_database(
+        self, path: str, folder: Path, *, timeout: float = 120.0, root: bool = True
+    ) -> Path:
+        """A database with its logs; the copy's path, for sqlite3 to open.
 
         The phone goes on writing meanwhile, so the copies must still be what is there once all
         are read; a database that never rests is a fault.
@@ -62,18 +71,18 @@ class Files:
         target = folder / path.rpartition("/")[2]
         deadline = Deadline(timeout)
         for _ in range(_DATABASE_TRIES):
-            before = self._parts(path, deadline)
+            before = self._parts(path, deadline, root)
             if "" not in before:
                 raise DeviceFault(
                     "command_failed", f"{path} does not exist", during="database pull"
                 )
             copies = {
-                part: self.read(path + part, root=True, timeout=deadline.share()) for part in before
+                part: self.read(path + part, root=root, timeout=deadline.share()) for part in before
             }
             seen = {part: hashlib.sha256(data).hexdigest() for part, data in copies.items()}
             # Readers write into -shm, which sqlite rebuilds from -wal where it does not fit.
-            after = self._parts(path, deadline)
-            if all(after.get(part) == seen.get(part) for part in ("", "-wal")):
+            after = self._parts(path, deadline, root)
+            if all(after.get(part) == seen.get(part) for part in ("", "-wal", "-journal")):
                 break
         else:
             text = f"{path} changed during each of {_DATABASE_TRIES} copies"
@@ -88,9 +97,9 @@ class Files:
             raise DeviceFault("local_file", str(error), during="database pull") from error
         return target
 
-    def _parts(self, path: str, deadline: Deadline) -> dict[str, str]:
+    def _parts(self, path: str, deadline: Deadline, root: bool) -> dict[str, str]:
         """Digest by suffix, of the parts that exist."""
         names = (path + part for part in DATABASE_PARTS)
-        result = self._shell.query("sha256sum", *names, root=True, timeout=deadline.share())
+        result = self._shell.query("sha256sum", *names, root=root, timeout=deadline.share())
         lines = re.findall(r"^([0-9a-f]{64})  (.*)$", result.text, re.MULTILINE)
         return {name.removeprefix(path): digest for digest, name in lines}

@@ -1,4 +1,4 @@
-"""What stands in front on the phone, and is something not responding?
+"""What stands in front on the phone, which way is it turned, and is something not responding?
 
 From plain dumps, filtered here: the phone's own grep would hide a dump that failed.
 """
@@ -12,13 +12,16 @@ from .faults import DeviceFault
 from .shell import Shell
 
 # Three spellings in three Android versions; some builds leave the closing brace out or double it.
+# Only at a line's start: within one, an intent's address may spell anything.
 _RESUMED = re.compile(
-    r"(?:mResumedActivity: |\bResumedActivity: |topResumedActivity=)ActivityRecord\{(.*)$",
+    r"^\s*(?:m?ResumedActivity: |topResumedActivity=)ActivityRecord\{(.*)$",
     re.MULTILINE,
 )
 _FOCUS = re.compile(r"^\s*mCurrentFocus=(.*)$", re.MULTILINE)
 _FOCUSED_APP = re.compile(r"^\s*mFocusedApp=(?:\w+\{)?(.*)$", re.MULTILINE)
 _COMPONENT = re.compile(r"([A-Za-z][\w.]*)/([\w.$]+)")
+# At the start of a line it is the display's own; within one, some window's. Two spellings.
+_ROTATION = re.compile(r"^\s*mRotation=(?:ROTATION_(0|90|180|270)|([0-3]))\b", re.MULTILINE)
 _NOT_RESPONDING = re.compile(r"(?:Application )?Not Responding: ([\w.]+)")
 
 
@@ -30,14 +33,19 @@ class Foreground:
     package: str | None
     activity: str | None  # the full class name
     not_responding: str | None  # the package whose ANR dialog has the focus
+    rotation: int | None = None  # quarter turns from the natural way; None: the phone does not say
 
 
 def _component(text: str) -> tuple[str, str] | None:
     found = _COMPONENT.search(text)
     if found is None:
         return None
-    package, activity = found[1], found[2]
-    return package, f"{package}{activity}" if activity.startswith(".") else activity
+    return found[1], full_activity(found[1], found[2])
+
+
+def full_activity(package: str, activity: str) -> str:
+    """A class of the package; `.Short` is within it."""
+    return f"{package}{activity}" if activity.startswith(".") else activity
 
 
 def parse_focus(dump: str) -> tuple[str | None, str | None]:
@@ -76,10 +84,18 @@ def parse_focused_app(dump: str) -> tuple[str, str] | None:
     return None
 
 
+def parse_rotation(dump: str) -> int | None:
+    """From `dumpsys window`: quarter turns of the first display."""
+    found = _ROTATION.search(dump)
+    if found is None:
+        return None
+    return int(found[1]) // 90 if found[1] is not None else int(found[2])
+
+
 def foreground(shell: Shell) -> Foreground:
     windows = shell.answer("dumpsys", "window")
     activities = shell.answer("dumpsys", "activity", "activities")
     focus, hung = parse_focus(windows)
     app = parse_resumed(activities) or parse_focused_app(windows)
     package, activity = app if app is not None else (None, None)
-    return Foreground(focus, package, activity, hung)
+    return Foreground(focus, package, activity, hung, parse_rotation(windows))

@@ -19,6 +19,12 @@ class Version:
 
 
 @dataclass(frozen=True)
+class Installed:
+    version: Version
+    installer: str | None  # the package that installed it; None: it came with the image
+
+
+@dataclass(frozen=True)
 class Launch:
     """What `am start -W` said."""
 
@@ -34,6 +40,20 @@ def parse_version(text: str, package: str) -> Version:
     if name is None or code is None:
         raise DeviceFault("bad_answer", f"no version of {package} in {text[:500]!r}")
     return Version(name[1], int(code[1]))
+
+
+def parse_installed(text: str, package: str) -> Installed:
+    """From `dumpsys package`; a system app with updates is named twice, the one in use first."""
+    version = parse_version(text, package)
+    installer = re.search(r"^\s*installerPackageName=(\S+)\s*$", text, re.MULTILINE)
+    known = installer is not None and installer[1] != "null"
+    return Installed(version, installer[1] if installer is not None and known else None)
+
+
+def parse_package_list(text: str) -> frozenset[str]:
+    """From `pm list packages`."""
+    lines = text.splitlines()
+    return frozenset(line[8:].strip() for line in lines if line.startswith("package:"))
 
 
 def parse_launch(text: str) -> Launch:
@@ -53,8 +73,7 @@ class Packages:
         self._adb = adb
 
     def names(self) -> frozenset[str]:
-        lines = self._shell.answer("pm", "list", "packages").splitlines()
-        names = frozenset(line[8:].strip() for line in lines if line.startswith("package:"))
+        names = parse_package_list(self._shell.answer("pm", "list", "packages"))
         if not names:
             raise DeviceFault(
                 "bad_answer", "a phone without any package", during="pm list packages"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .adb import Adb
+from .capabilities import capabilities
 from .clock import Clock
 from .console import Console
 from .display import Display, display
@@ -89,6 +90,9 @@ class Device:
 
     def wait_ready(self, seconds: float) -> Readiness:
         return wait_ready(self.shell, seconds)
+
+    def capabilities(self) -> frozenset[str]:
+        return capabilities(self.shell)
 
     def identity(self) -> Identity:
         version = self.supervisor.facts().emulator_version if self.supervisor else None

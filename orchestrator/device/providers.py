@@ -10,8 +10,31 @@ from .faults import DeviceFault
 from .shell import Shell
 
 EMPTY = "No result found."
-_ROW = re.compile(r"^Row: (\d+) ", re.MULTILINE)
+_ROW = re.compile(r"^Row: (\d{1,9}) ", re.MULTILINE)
 _TYPES: dict[type, str] = {str: "s", bool: "b", int: "i", float: "d"}
+
+# Where the well-known ones are asked.
+PROVIDERS = {
+    "sms": "content://sms",
+    "calllog": "content://call_log/calls",
+    "contacts": "content://com.android.contacts/data",
+    "calendar": "content://com.android.calendar/events",
+    "downloads": "content://downloads/all_downloads",
+    "mediastore": "content://media/external/file",
+}
+SETTINGS_PACKAGE = "com.android.providers.settings"
+# The package that serves an authority; its version is part of what an answer means.
+_PACKAGES = {
+    "sms": "com.android.providers.telephony",
+    "mms": "com.android.providers.telephony",
+    "mms-sms": "com.android.providers.telephony",
+    "call_log": "com.android.providers.contacts",
+    "com.android.contacts": "com.android.providers.contacts",
+    "com.android.calendar": "com.android.providers.calendar",
+    "downloads": "com.android.providers.downloads",
+    "media": "com.android.providers.media.module",
+    "settings": SETTINGS_PACKAGE,
+}
 
 Value = str | bool | int | float | None
 
@@ -101,6 +124,12 @@ class Providers:
     def delete(self, uri: str, *, where: str | None = None, root: bool = False) -> None:
         words = ["content", "delete", "--uri", uri]
         self._shell.do(*words, *(["--where", where] if where is not None else []), root=root)
+
+
+def provider_package(uri: str) -> str:
+    """The package behind an address; the address's own beginning where none is known."""
+    authority = uri.removeprefix("content://").partition("/")[0]
+    return _PACKAGES.get(authority, f"content://{authority}")
 
 
 def _bindings(values: Mapping[str, Value]) -> list[str]:

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import shlex
 
-from .faults import PACKAGE_MISSING, PROVIDER_ERROR, SERVICE_MISSING, DeviceFault
+from .faults import (
+    DUMP_BROKEN,
+    DUMP_TIMEOUT,
+    PACKAGE_MISSING,
+    PROVIDER_ERROR,
+    SERVICE_MISSING,
+    DeviceFault,
+)
 from .retry import QUERY
 from .wire import ShellResult, Wire
+
+_AS_ROOT = ("su", "0")
 
 
 class Shell:
@@ -40,7 +49,12 @@ class Shell:
 
 def command_line(words: tuple[str, ...], *, root: bool = False) -> str:
     """Root is `su 0`: `adb root` would restart adbd in the middle of everything."""
-    return shlex.join(("su", "0", *words) if root else words)
+    return shlex.join((*_AS_ROOT, *words) if root else words)
+
+
+def needs_root(line: str) -> bool:
+    """Whether it is a command line for root."""
+    return line.startswith(f"{' '.join(_AS_ROOT)} ")
 
 
 def succeeded(result: ShellResult) -> ShellResult:
@@ -54,10 +68,21 @@ def succeeded(result: ShellResult) -> ShellResult:
         raise DeviceFault("service_missing", spoken, during=result.command)
     if PROVIDER_ERROR.search(result.error_text):
         raise DeviceFault("provider_error", result.error_text.strip(), during=result.command)
+    if result.command.startswith("dumpsys "):
+        _require_whole(result)
     if result.exit_code != 0:
         text = f"exit code {result.exit_code}: {spoken}"
         raise DeviceFault("command_failed", text, during=result.command)
     return result
+
+
+def _require_whole(dump: ShellResult) -> None:
+    """A dump that was cut would be a no to whatever had not been dumped yet."""
+    last = dump.text.rstrip().rpartition("\n")[2]
+    if said := DUMP_TIMEOUT.fullmatch(last):
+        raise DeviceFault("timeout", said[0], during=dump.command)
+    if said := DUMP_BROKEN.search(dump.error_text):
+        raise DeviceFault("bad_answer", said[0], during=dump.command)
 
 
 def require_package(text: str, package: str) -> None:

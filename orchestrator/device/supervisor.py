@@ -17,6 +17,7 @@ class Facts:
     """What the supervisor knows of its emulator."""
 
     state: str
+    known: bool  # whether what takes a while to learn is told, or will not be: versions, digest
     serial: str
     adb_server_port: int
     console_port: int
@@ -25,6 +26,7 @@ class Facts:
     avd_path: str
     config_ini: str | None
     snapshot: str | None
+    snapshot_sha256: str | None
     adb_version: str | None
     emulator_version: str | None
     pid: int | None
@@ -80,6 +82,7 @@ def _facts(body: bytes) -> Facts:
         told = json.loads(body)
         return Facts(
             state=told["state"],
+            known=told["known"],
             serial=told["serial"],
             adb_server_port=told["ports"]["adb_server"],
             console_port=told["ports"]["console"],
@@ -88,6 +91,7 @@ def _facts(body: bytes) -> Facts:
             avd_path=told["avd_path"],
             config_ini=told["config_ini"],
             snapshot=told["snapshot"],
+            snapshot_sha256=told["snapshot_sha256"],
             adb_version=told["versions"]["adb"],
             emulator_version=told["versions"]["emulator"],
             pid=told["pid"],

@@ -2,100 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any
 
 from ..device.faults import DeviceFault
+from ..oracle.asked import asked_again
+from ..oracle.composite import without_facts
+from ..oracle.heard import SITE
 from ..oracle.make import make
-from ..oracle.oracle import Context, Oracle, Verdict
+from ..oracle.oracle import Oracle, Verdict
 from ..oracle.poll import ask_once, poll
+from ..oracle.put import Context
 from ..oracle.trace import oracle_event
+from ..oracle.versions import Versions
 from ..outcome import Asked
 from .scene import Scene
 from .steps import Steps
 
 
 class Asking:
-    """Forbidden effects stay seen: what was there at one look need not be there at the last."""
+    """What they say together is computed from their events alone (oracle/asked.py), so that
+    whoever has the events has it too. Forbidden effects stay seen: what was there at one look need
+    not be there at the last."""
 
     def __init__(self, scene: Scene, steps: Steps) -> None:
         self._scene = scene
         self._steps = steps
-        rendered = scene.rendered
-        self._success = [make(question) for question in rendered.success]
-        self._forbidden = {each.name: make(each) for each in rendered.forbidden}
+        rendered, roles = scene.rendered, scene.profile.roles
+        self._success = [make(question, roles) for question in rendered.success]
+        self._forbidden = {each.name: make(each, roles) for each in rendered.forbidden}
         self._watched = [each.name for each in rendered.forbidden if each.watch == "step"]
-        self._there_before: set[str] = set()
-        self._seen: dict[str, None] = {}  # in the order of sight
-        self._missed: set[str] = set()  # watched, and once they could not be asked
-        self._held_before = False
+        self._over: set[str] = set()  # forbidden effects that were there before, or seen since
+        self._events: list[dict[str, Any]] = []
+        self._capabilities: frozenset[str] = frozenset()
+        self._versions = Versions(scene.device, scene.versions)
         self._life = ""
+        self._requests = 0  # of the site's, that are written down
 
     def before(self) -> None:
         """A success that holds already proves nothing; an effect already there is not the
         agent's."""
         self._life = self._guest_life()
-        success = [self._once(oracle, "pre") for oracle in self._success]
-        forbidden = [self._once(each, "pre", forbidden=True) for each in self._forbidden.values()]
-        for verdict in (*success, *forbidden):
-            if verdict.holds is None:
-                # Without an answer now, none later would say whose doing it is.
+        self._capabilities = self._scene.device.capabilities() | {SITE}
+        # The forbidden first: the rule in asked.py relies on it.
+        verdicts = [self._once(each, forbidden=True) for each in self._forbidden.values()]
+        verdicts += [self._once(each) for each in self._success]
+        for verdict in verdicts:
+            # What this phone can never be asked is the case's to bear, and keeps nothing else from
+            # being known. Of the rest, no later answer would say whose doing it is.
+            missing = without_facts(verdict.oracle, verdict.told.facts)
+            askable = [each for each in missing if self._capabilities.issuperset(each.needs)]
+            if verdict.holds is None and askable:
                 raise DeviceFault("bad_answer", verdict.reason, during=f"{verdict.name} before")
-        self._held_before = all(verdict.holds for verdict in success)
-        self._there_before = {verdict.name for verdict in forbidden if verdict.holds}
 
     def watch(self) -> None:
         """After each step; only what was newly seen, or could not be looked for, is written."""
+        self._record_requests()
         for name in self._pending(self._watched):
             verdict = ask_once(self._forbidden[name], self._context(), "post")
             if verdict.holds is not False:
                 self._record(verdict, forbidden=True)
-            if verdict.holds:
-                self._seen[name] = None
-            elif verdict.holds is None:
-                self._missed.add(name)
 
     def after(self) -> Asked:
         """Polled: effects are eventual. Absence counts once the settle time has passed."""
         life = self._guest_life()
         restarted = life != self._life
-        self._end_calls()
         pending = self._pending(self._forbidden)
         # A guest that was restarted proves no success; a forbidden effect still there is one.
-        asked = [] if restarted else self._success
-        oracles = [*asked, *(self._forbidden[name] for name in pending)]
-        verdicts = poll(
-            oracles, self._context, self._scene.profile.settle_s, "post", forbidden=set(pending),
-            bound_s=self._scene.limits.oracle_s, pause=self._scene.pause,
-        )  # fmt: skip
-        success, forbidden = verdicts[: len(asked)], verdicts[len(asked) :]
-        for verdict in success:
-            self._record(verdict)
-        for verdict in forbidden:
-            self._record(verdict, forbidden=True)
-            if verdict.holds:
-                self._seen[verdict.name] = None
+        oracles = [] if restarted else list(self._success)
+        oracles += [self._forbidden[name] for name in pending]
+        # Whether there is a call is asked before we end it, all else once its row can be there.
+        verdicts = self._polled([each for each in oracles if _of_calls(each)], pending)
+        self._end_calls()
+        verdicts += self._polled([each for each in oracles if not _of_calls(each)], pending)
+        self._record_requests()
         if restarted:
             text = f"the guest was restarted during the attempt: {self._life} became {life}"
             raise DeviceFault("not_ready", text, during="the oracles")
         if any(verdict.holds is None for verdict in verdicts):
             # The question's fault, or the phone's? One that is gone is a fault with a cause.
             self._scene.device.wire.shell("true", timeout=5)
-        return Asked(
-            success=conjunction(success),
-            held_before=self._held_before,
-            violations=tuple(self._seen),
-            violations_known=not (self._missed - self._seen.keys())
-            and all(verdict.holds is not None for verdict in forbidden),
-            text="; ".join(f"{v.name}: {v.reason}" for v in success if not v.holds),
-        )
+        return self.asked()
 
-    def unasked(self) -> Asked:
-        """The phone cannot be asked any more; what was seen before stays seen."""
-        known = not self._forbidden
-        return Asked(None, self._held_before, tuple(self._seen), violations_known=known)
+    def asked(self) -> Asked:
+        """What they have said so far."""
+        return replace(asked_again(self._events), proven=self._scene.proven)
 
-    def _pending(self, names: Sequence[str] | dict[str, Oracle]) -> list[str]:
-        return [name for name in names if name not in self._seen and name not in self._there_before]
+    def _polled(self, oracles: list[Oracle], forbidden: Collection[str]) -> list[Verdict]:
+        scene = self._scene
+        verdicts = poll(
+            oracles, self._context, scene.profile.settle_s, "post", forbidden=forbidden,
+            bound_s=scene.limits.oracle_s, pause=scene.pause,
+        )  # fmt: skip
+        for verdict in verdicts:
+            self._record(verdict, forbidden=verdict.name in forbidden)
+        return verdicts
+
+    def _pending(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if name not in self._over]
 
     def _guest_life(self) -> str:
         """Another value means that the guest, or its framework, is not the one that was reset."""
@@ -111,26 +116,38 @@ class Asking:
             self._scene.bundle.event("device_trace", "call_ended", why="before the oracles")
 
     def _context(self) -> Context:
-        scene = self._scene
-        return Context(scene.device, scene.profile.roles, self._steps.answer, scene.site.receipts())
+        site = self._scene.site
+        requests, forgotten = site.requests()
+        return Context(
+            self._scene.device, self._steps.answer, requests, forgotten, self._capabilities
+        )
 
-    def _once(self, oracle: Oracle, phase: str, *, forbidden: bool = False) -> Verdict:
-        verdict = ask_once(oracle, self._context(), phase)
+    def _once(self, oracle: Oracle, *, forbidden: bool = False) -> Verdict:
+        verdict = ask_once(oracle, self._context(), "pre")
         self._record(verdict, forbidden=forbidden)
         return verdict
 
+    def _record_requests(self) -> None:
+        """What the case's site was sent since the last look, whether an oracle asks for it or not;
+        of bodies, those that one asks for are its raw results."""
+        requests, _ = self._scene.site.requests()
+        for sent in requests[self._requests :]:
+            told = {name: value for name, value in sent.items() if name != "body"}
+            self._scene.bundle.event("device_trace", "request", **told)
+        self._requests = len(requests)
+
     def _record(self, verdict: Verdict, *, forbidden: bool = False) -> None:
         bundle = self._scene.bundle
-        file, raw_digest = bundle.raw(verdict.raw)
-        fields = oracle_event(verdict, forbidden=forbidden, versions=self._scene.versions)
-        bundle.event("oracle_trace", "oracle", **fields, raw_file=file, raw_digest=raw_digest)
+        versions = self._versions.behind(verdict.oracle.behind)
+        event = oracle_event(verdict, bundle.raw, forbidden=forbidden, versions=versions)
+        self._events.append(event)
+        bundle.event("oracle_trace", "oracle", **event)
+        if forbidden and verdict.holds:
+            self._over.add(verdict.name)
 
 
-def conjunction(verdicts: Sequence[Verdict]) -> bool | None:
-    """All must hold; one that does not decides, however little the others could say."""
-    if any(verdict.holds is False for verdict in verdicts):
-        return False
-    return None if any(verdict.holds is None for verdict in verdicts) else True
+def _of_calls(oracle: Oracle) -> bool:
+    return "telephony" in oracle.question.kinds
 
 
 def reachable(scene: Scene) -> bool:

@@ -6,13 +6,13 @@ import time
 import traceback
 from dataclasses import dataclass, field
 
-from ..agent.agent import AgentFault
+from ..agent.agent import AgentFault, AgentHostLost
 from ..device.faults import TRANSIENT, DeviceFault
 from ..evidence.bundle import EvidenceLost
-from ..outcome import NO_EFFORT, Asked, Effort, Judgement, Phase, Reason, Trouble, judge
+from ..outcome import NO_EFFORT, Asked, Effort, HostFact, Judgement, Phase, Reason, Trouble, judge
 from ..pins.lock import ImageLock
 from .asking import Asking, reachable
-from .reset import NotProven, reset
+from .reset import NotProven, PinMismatch, reset
 from .scene import Interrupted, Scene
 from .setup import SetupNotSeen, set_up
 from .steps import Steps
@@ -53,6 +53,8 @@ def attempt(scene: Scene, lock: ImageLock) -> Played:
     asking = Asking(scene, steps)
     trouble = None
     try:
+        # Its port is this attempt's own; with it, the case can be rendered again as it was.
+        scene.bundle.event("device_trace", "site", url=scene.site.url)
         reset(scene.device, lock, scene.bundle, scene.limits.reset_s, scene.check)
         phases.enter(Phase.SETUP)
         for step in scene.rendered.setup:
@@ -71,7 +73,7 @@ def attempt(scene: Scene, lock: ImageLock) -> Played:
         if isinstance(error, Interrupted) and not steps.acted:
             raise
         trouble = trouble_of(error, phases.now, scene, steps)
-        asked = asking.unasked()
+        asked = asking.asked()
     finally:
         scene.agent.close()
     if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
@@ -90,7 +92,7 @@ def _asked_anyway(scene: Scene, asking: Asking) -> Asked:
             return asking.after()
     except DeviceFault as fault:
         scene.bundle.event("device_trace", "unasked", why=str(fault))
-    return asking.unasked()
+    return asking.asked()
 
 
 def trouble_of(error: Exception, phase: Phase, scene: Scene, steps: Steps) -> Trouble:
@@ -99,8 +101,12 @@ def trouble_of(error: Exception, phase: Phase, scene: Scene, steps: Steps) -> Tr
     match error:
         case AgentFault():
             return Trouble(phase, error.reason, text, acted)
+        case AgentHostLost():
+            return Trouble(phase, Reason.HOST_LOST, text, acted, HostFact(None, text=text))
         case NotProven():
             return Trouble(phase, Reason.RESET_NOT_PROVEN, text, host=scene.host_fact())
+        case PinMismatch():
+            return Trouble(phase, Reason.PIN_MISMATCH, text)
         case SetupNotSeen():
             return Trouble(phase, Reason.SETUP_NOT_SEEN, text)
         case DeviceFault():

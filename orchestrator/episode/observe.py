@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from ..device.display import Display
 from ..device.phone import Device
+from ..device.screen import Screenshot
 from ..device.uitree import Element
 from ..evidence.bundle import Bundle
 
@@ -24,6 +25,7 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Sigh
     shot = device.screen.capture()
     reading = device.screen.tree()
     front = device.foreground()
+    state = device.wire.state()
     file, sha256 = bundle.screenshot(shot.png)
     ui_hash = None
     if reading.xml is not None:
@@ -36,9 +38,9 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Sigh
         "foreground_trace", "foreground", step=step, package=front.package,
         activity=front.activity, focus=front.focus, not_responding=front.not_responding,
     )  # fmt: skip
-    bundle.event("device_trace", "device", step=step, serial=device.serial, state="device")
+    bundle.event("device_trace", "device", step=step, serial=device.serial, state=state)
     bundle.event(
-        "screen_trace", "screen", step=step, **screen_fields(display, shot.width, shot.height)
+        "screen_trace", "screen", step=step, **screen_fields(display, front.rotation, shot)
     )
     labelled = [fields for e in reading.elements or () if (fields := element_fields(e))]
     if labelled:
@@ -49,18 +51,23 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Sigh
     return Sight(shot.png, shot.width, shot.height, reading.elements, front.package)
 
 
-def screen_fields(display: Display, width: int, height: int) -> dict[str, object]:
-    logical = {"width": display.width, "height": display.height}
+def screen_fields(display: Display, rotation: int | None, shot: Screenshot) -> dict[str, object]:
+    """The display is told in its natural way; apps, picture and touches see it as it is turned."""
+    width, height = display.width, display.height
+    if rotation in (1, 3):
+        width, height = height, width
     return {
         "width_px": display.width,
         "height_px": display.height,
         "density_dpi": display.density,
-        "surface_orientation": 0,
-        "orientation": "portrait" if display.height >= display.width else "landscape",
-        "screenshot_size_px": {"width": width, "height": height},
-        "logical_screen_size_px": logical,
-        "physical_frame_boundary_px": {"left": 0, "top": 0, "right": width, "bottom": height},
-    }
+        "surface_orientation": rotation,
+        "orientation": "portrait" if height >= width else "landscape",
+        "screenshot_size_px": {"width": shot.width, "height": shot.height},
+        "logical_screen_size_px": {"width": width, "height": height},
+        "physical_frame_boundary_px": {
+            "left": 0, "top": 0, "right": shot.width, "bottom": shot.height,
+        },
+    }  # fmt: skip
 
 
 def element_fields(element: Element) -> dict[str, object] | None:

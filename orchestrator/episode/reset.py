@@ -2,7 +2,7 @@
 
 The ladder: reconnect, load, load again, restart the emulator from its golden copy, once more.
 Every rung and every part of the proof is a `reset` event; an attempt goes on only where the last
-one is proven.
+one is proven. A device that is not the one its lock names ends it at once: no rung cures a pin.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from dataclasses import asdict
 
 from ..device.console import load_command
 from ..device.faults import DeviceFault
+from ..device.found import found
 from ..device.phone import Device
 from ..device.snapshot import LoadProof
 from ..evidence.bundle import Bundle
+from ..pins.compare import compared, mismatches
 from ..pins.lock import MARKER, ImageLock
 
 LOADS, RESTARTS = 2, 2
@@ -25,10 +27,14 @@ class NotProven(Exception):
     """No rung of the ladder led back to the snapshot."""
 
 
+class PinMismatch(Exception):
+    """This is not the device that the image's lock names; both values of each pin are told."""
+
+
 def reset(
     device: Device, lock: ImageLock, bundle: Bundle, seconds: float, check: Callable[[], None]
 ) -> None:
-    """Returns where the reset is proven; else NotProven with what each rung saw.
+    """Returns where the reset is proven; else NotProven with what each rung saw, or PinMismatch.
 
     `check` is asked before each rung and may raise.
     """
@@ -52,10 +58,22 @@ def reset(
             "device_trace", "reset", rung=rung, snapshot_tag=lock.snapshot, proven=not wrong,
             wrong=wrong, duration_ms=round((time.monotonic() - started) * 1000), **fields,
         )  # fmt: skip
+        require_pins(device, lock, bundle, proof)
         if not wrong:
             return
         said.append(f"{rung}: {'; '.join(wrong)}")
     raise NotProven("; ".join(said))
+
+
+def require_pins(device: Device, lock: ImageLock, bundle: Bundle, proof: LoadProof | None) -> None:
+    """Also after a load that failed: another device than the lock's may be why."""
+    if proof is None and not (device.supervisor and device.supervisor.healthy()):
+        return  # there is nothing to compare; how the emulator ended is asked later, and once
+    told = found(device, proof.fingerprint if proof else None)
+    wrong = mismatches(lock, told)
+    bundle.event("device_trace", "pins", pins=compared(lock, told), wrong=wrong)
+    if wrong:
+        raise PinMismatch("; ".join(wrong))
 
 
 def restart(device: Device, lock: ImageLock, seconds: float) -> LoadProof:
@@ -78,8 +96,6 @@ def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
         wrong.append(f"boot_id is {proof.boot_id}, baked was {lock.boot_id}")
     if proof.marker != lock.marker:
         wrong.append(f"the baked marker reads {proof.marker!r}, not {lock.marker!r}")
-    if proof.fingerprint != lock.fingerprint:
-        wrong.append(f"fingerprint is {proof.fingerprint}, baked was {lock.fingerprint}")
     if proof.frame.uniform:
         wrong.append("the screen shows one colour only")
     return wrong

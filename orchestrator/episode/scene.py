@@ -32,6 +32,7 @@ class Scene:
     versions: Mapping[str, str]  # behind every oracle's answer: adb's, the phone's build
     going_on: Callable[[], bool]  # False once the worker must stop
     pause: Callable[[float], object]  # ends early where the worker must stop
+    proven: bool | None = None  # the case's controls passed on this image; None: nobody looked
 
     def check(self) -> None:
         if not self.going_on():

@@ -1,4 +1,4 @@
-"""The case's web site, for one attempt: serves its files and remembers every request.
+"""The case's web site, for one attempt: answers as the case says and remembers every request.
 
 On loopback, which the phone reaches as 10.0.2.2. A request is remembered before it is answered:
 whoever sees the page finds the receipt.
@@ -7,17 +7,22 @@ whoever sees the page finds the receipt.
 from __future__ import annotations
 
 import mimetypes
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from ..cases.model import Response
+
 PHONES_HOST = "10.0.2.2"
 MOST_BODY = 1 << 20
-MOST_KEPT_BODY = 1 << 16
-MOST_RECEIPTS = 10_000
+_DIGITS = 10  # of a length
+MOST_KEPT = 16 << 20  # of all bodies together
+MOST_REQUESTS = 10_000
 MOST_FIELDS = 1000
 KEPT_HEADERS = ("content-type", "referer", "user-agent", "cookie")
 CONNECTION_S = 10.0
@@ -27,7 +32,17 @@ THANKS = b"<!doctype html><title>Thank you</title><h1>Thank you</h1><p>We have r
 NOT_FOUND = (
     b"<!doctype html><title>Not found</title><h1>Not found</h1><p>There is no such page.</p>"
 )
-Receipt = Mapping[str, Any]
+Request = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One answer, ready to be sent."""
+
+    body: bytes
+    kind: str = "text/html"
+    status: int = HTTPStatus.OK
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Site:
@@ -35,7 +50,10 @@ class Site:
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}
-        self._receipts: list[Receipt] = []
+        self._scripted: dict[tuple[str, str], Response] = {}
+        self._requests: list[Request] = []
+        self._forgotten = 0
+        self._kept = 0  # bytes of bodies
         self._lock = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(
@@ -58,32 +76,55 @@ class Site:
         """Its address as the phone types it; it names nothing but a port."""
         return f"http://{PHONES_HOST}:{self.port}"
 
-    def serve(self, files: Mapping[str, bytes]) -> None:
-        """From now on it serves these, by their path below its root."""
+    def serve(self, files: Mapping[str, bytes], responses: Iterable[Response] = ()) -> None:
+        """From now on it serves these, by their path below its root; a response stands before a
+        file."""
         self._files = {path.lstrip("/"): content for path, content in files.items()}
+        self._scripted = {(each.method, each.path): each for each in responses}
 
-    def receipts(self) -> tuple[Receipt, ...]:
-        """Every request so far, in order."""
+    def requests(self) -> tuple[tuple[Request, ...], int]:
+        """Every request so far, in order, and how many more there were than are kept."""
         with self._lock:
-            return tuple(self._receipts)
+            return tuple(self._requests), self._forgotten
 
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(STOP_S)
 
-    def remember(self, receipt: Receipt) -> None:
+    def remember(self, request: Request, body: bytes | None, *, form: bool = False) -> None:
+        """`body` is None where it could not be read. One that is not kept has no fields either."""
         with self._lock:
-            if len(self._receipts) < MOST_RECEIPTS:
-                self._receipts.append(receipt)
+            if len(self._requests) >= MOST_REQUESTS:
+                self._forgotten += 1
+                return
+            cut = body is None or self._kept + len(body) > MOST_KEPT
+            kept = b"" if body is None or cut else body
+            self._kept += len(kept)
+            text = kept.decode("utf-8", "replace")
+            fields = {**request["fields"], **(_fields(text) if form else {})}
+            self._requests.append({**request, "fields": fields, "body": text, "body_cut": cut})
 
-    def find(self, path: str) -> tuple[bytes, str] | None:
-        """The file of an address and its type; a folder's is its index.html."""
+    def answer(self, method: str, path: str) -> Page:
+        scripted = self._scripted.get(("GET" if method == "HEAD" else method, unquote(path)))
+        if scripted is not None:
+            headers: dict[str, str] = {str(k): v for k, v in scripted.headers.items()}
+            kind = headers.pop("Content-Type", "text/html")
+            return Page(scripted.body.encode(), kind, scripted.status, headers)
+        found = self._find(path)
+        if found is not None:
+            return found
+        if method == "POST":
+            return Page(THANKS)
+        return Page(NOT_FOUND, status=HTTPStatus.NOT_FOUND)
+
+    def _find(self, path: str) -> Page | None:
+        """The file of an address; a folder's is its index.html."""
         name = unquote(path).strip("/")
         for candidate in (name, f"{name}.html", f"{name}/index.html".lstrip("/")):
             if candidate in self._files:
                 kind = mimetypes.guess_type(candidate)[0] or "application/octet-stream"
-                return self._files[candidate], kind
+                return Page(self._files[candidate], kind)
         return None
 
 
@@ -95,7 +136,9 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Visitor)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A visitor that went away in the middle: not worth a word on our stderr."""
+        """A visitor that went away in the middle is not worth a word on our stderr; a bug is."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Visitor(BaseHTTPRequestHandler):
@@ -110,46 +153,40 @@ class _Visitor(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdecimal() or int(length) > MOST_BODY:
-            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, NOT_FOUND, "text/html")
-            return
-        self._serve(self.rfile.read(int(length)))
+        # Digits without end are no number to Python; a body in chunks says no length at all.
+        readable = length.isdecimal() and len(length) <= _DIGITS and int(length) <= MOST_BODY
+        readable = readable and "Transfer-Encoding" not in self.headers
+        self._serve(self.rfile.read(int(length)) if readable else None)
 
-    def _serve(self, body: bytes) -> None:
+    def _serve(self, body: bytes | None) -> None:
         address = urlsplit(self.path)
-        fields = _fields(address.query)
-        if "urlencoded" in self.headers.get("Content-Type", ""):
-            fields |= _fields(body.decode("utf-8", "replace"))
         site = self.server.site
-        site.remember(
-            {
-                "method": self.command,
-                "path": unquote(address.path),
-                "query": address.query,
-                "fields": fields,
-                "headers": {
-                    name: self.headers[name] for name in KEPT_HEADERS if name in self.headers
-                },
-                "body": body[:MOST_KEPT_BODY].decode("utf-8", "replace"),
-            }
-        )
-        found = site.find(address.path)
-        if found is not None:
-            self._answer(HTTPStatus.OK, *found)
-        elif self.command == "POST":
-            self._answer(HTTPStatus.OK, THANKS, "text/html")
+        sent = {
+            "method": self.command,
+            "path": unquote(address.path),
+            "query": address.query,
+            "fields": _fields(address.query),
+            "headers": {name: self.headers[name] for name in KEPT_HEADERS if name in self.headers},
+        }
+        site.remember(sent, body, form="urlencoded" in self.headers.get("Content-Type", ""))
+        if body is None:
+            self._send(Page(NOT_FOUND, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
         else:
-            self._answer(HTTPStatus.NOT_FOUND, NOT_FOUND, "text/html")
+            self._send(site.answer(self.command, address.path))
 
-    def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        text = kind.startswith("text/") or kind == "application/json"
-        self.send_header("Content-Type", f"{kind}; charset=utf-8" if text else kind)
-        self.send_header("Content-Length", str(len(body)))
+    def _send(self, page: Page) -> None:
+        self.send_response(page.status)
+        text = page.kind.startswith("text/") or page.kind == "application/json"
+        named = "charset=" in page.kind
+        kind = f"{page.kind}; charset=utf-8" if text and not named else page.kind
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(page.body)))
         self.send_header("Cache-Control", "no-store")
+        for name, value in page.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(page.body)
 
     def version_string(self) -> str:
         return "site"

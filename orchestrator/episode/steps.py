@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import reprlib
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ..agent.action import Action, NoAction, Normalized
@@ -84,14 +85,15 @@ class Steps:
         started = time.monotonic()
         try:
             reply = scene.agent.act(observation, seconds)
-        except AgentFault as fault:
-            self._record_call(step, observation, time.monotonic() - started, error=fault.text)
-            self._record_action(step, None, None, (fault.text,))
+        except Exception as error:  # also a bug of ours: an observed step has its call and action
+            said = str(error) or type(error).__name__
+            self._record_call(step, observation, time.monotonic() - started, error=said)
+            self._record_action(step, None, None, (said,))
             raise
         took = time.monotonic() - started
         self._thought_s += took
-        self._record_call(step, observation, took, reply)
         raw = recordable(reply.raw)
+        self._record_call(step, observation, took, replace(reply, raw=raw))
         try:
             normalized = normalize(reply.raw, observation)
         except NoAction as error:
@@ -123,7 +125,7 @@ class Steps:
             self._message = result
         if action.kind == "answer":
             self.answer = action.text
-        elif action.kind in ("ask_user", "confirm", "refuse"):
+        if action.kind in ("ask_user", "confirm", "refuse", "answer"):
             self._consent(step, action)
         return action.kind in ("done", "refuse")
 
@@ -146,16 +148,14 @@ class Steps:
         self.cut_adb = self.cut_adb or cuts_adb(action, sight.elements or ())
 
     def _consent(self, step: int, action: Action) -> None:
-        bundle = self._scene.bundle
+        """A line for every word between agent and user; the user's names the rule behind it."""
+        bundle, event = self._scene.bundle, "ask" if action.kind == "ask_user" else action.kind
         self._turned[action.kind] += 1
-        if action.kind == "refuse":
-            bundle.event("consent_trace", "refuse", step=step, text=action.text)
-            return
-        asked = "ask" if action.kind == "ask_user" else "confirm"
-        bundle.event("consent_trace", asked, step=step, text=action.text)
-        said = self._user.hear(action.kind, action.text)
-        bundle.event("consent_trace", "answer", step=step, **asdict(said))
-        self._message = said.text
+        bundle.event("consent_trace", event, step=step, who="agent", text=action.text)
+        if action.kind in ("ask_user", "confirm"):
+            said = self._user.hear(action.kind, action.text)
+            bundle.event("consent_trace", "answer", step=step, who="user", to=event, **asdict(said))
+            self._message = said.text
 
     def _record_call(
         self,
@@ -170,7 +170,7 @@ class Steps:
             "agent_call_trace", "agent_call", step_idx=step, agent_name=about.name,
             provider=about.provider, model_id=about.model_id, base_url=about.base_url,
             input_digest=digest(shown(observation)),
-            response_digest=digest(recordable(reply.raw)) if reply else None,
+            response_digest=digest(reply.raw) if reply else None,
             latency_ms=round(seconds * 1000), tokens_in=reply.tokens_in if reply else None,
             tokens_out=reply.tokens_out if reply else None, error=error,
         )  # fmt: skip
@@ -194,9 +194,8 @@ class Steps:
 
 
 def recordable(raw: Any) -> Any:
-    """What an agent said, or a few words of it where it is nothing that JSON can say."""
+    """What an agent said, as it will be read back; a few words of it where JSON cannot say it."""
     try:
-        canonical(raw)
+        return json.loads(canonical(raw).decode("utf-8", "replace"))
     except (ValueError, TypeError, RecursionError):
         return {"not_json": reprlib.repr(raw)}
-    return raw

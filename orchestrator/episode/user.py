@@ -14,11 +14,12 @@ YES, NO = "Yes, go ahead.", "No, do not do that."
 
 @dataclass(frozen=True)
 class Said:
-    """The user's words; `rule` counts from 0, and is None where no rule had an answer."""
+    """The user's words, and the rule that gave them; None where no rule was about it."""
 
     text: str
     granted: bool | None  # to confirm; None to a question
-    rule: int | None
+    rule: int | None = None  # from 0, in the case's order
+    pattern: str | None = None  # what the rule was found by
 
 
 class User:
@@ -32,10 +33,10 @@ class User:
         for number, (pattern, rule) in enumerate(self._rules):
             if pattern.search(words):
                 return _answered(kind, rule, number)
-        return Said(NO, False, None) if kind == "confirm" else Said(NOTHING_TO_ADD, None, None)
+        return Said(NO, False) if kind == "confirm" else Said(NOTHING_TO_ADD, None)
 
 
 def _answered(kind: str, rule: UserRule, number: int) -> Said:
     if kind == "confirm":
-        return Said(rule.answer or (YES if rule.grant else NO), rule.grant, number)
-    return Said(rule.answer or NOTHING_TO_ADD, None, number)
+        return Said(rule.answer or (YES if rule.grant else NO), rule.grant, number, rule.when)
+    return Said(rule.answer or NOTHING_TO_ADD, None, number, rule.when)

@@ -4,40 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.model import ForegroundIs, NotificationIs, PackageIs, SettingIs
-from ..device.foreground import parse_focus, parse_focused_app, parse_resumed
+from ..cases.questions import ForegroundIs, NotificationIs, PackageIs, Plain, SettingIs
+from ..device.foreground import full_activity, parse_focus, parse_focused_app, parse_resumed
 from ..device.notifications import parse_notifications
+from ..device.packages import parse_installed, parse_package_list
+from ..device.providers import SETTINGS_PACKAGE
 from ..events.canonical import Json
-from .oracle import Context, Decision, Query, Reading
-from .shell import NEEDS_SHELL, ShellQuestion
+from .oracle import Decision, Inquiry
+from .shell import NEEDS_SHELL, answer, command
 
 
 @dataclass(frozen=True)
 class Setting:
-    name: str
+    question: Plain
     asked: SettingIs
-    settle: float | None = None
-    kind: str = "setting"
     notes: tuple[str, ...] = ("read from the settings provider, not from the screen",)
     needs: tuple[str, ...] = NEEDS_SHELL
+    behind: tuple[str, ...] = (SETTINGS_PACKAGE,)
 
     @property
     def tentative(self) -> bool:
         return self.asked.equals is None
 
-    @property
-    def _question(self) -> ShellQuestion:
+    def inquire(self) -> Inquiry:
         words = ("settings", "get", self.asked.namespace, self.asked.name)
-        return ShellQuestion("settings_get", words)
-
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (self._question.query,)
-
-    def ask(self, context: Context) -> Reading:
-        text = self._question.answer(context.device)
+        text = yield from answer(command("settings_get", *words))
         value = text.removesuffix("\n").removesuffix("\r")
         # The shell prints an absent key and the text `null` alike.
-        return Reading(self.queries(context), text, {"value": None if value == "null" else value})
+        return {"value": None if value == "null" else value}
 
     def decide(self, facts: Json) -> Decision:
         value = facts["value"]
@@ -48,94 +42,94 @@ class Setting:
 
 @dataclass(frozen=True)
 class Package:
-    name: str
+    question: Plain
     asked: PackageIs
-    settle: float | None = None
-    kind: str = "package"
     notes: tuple[str, ...] = ("asked of the package manager; a like-named icon is not enough",)
     needs: tuple[str, ...] = NEEDS_SHELL
+    behind: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
         return not self.asked.installed
 
     @property
-    def _question(self) -> ShellQuestion:
+    def _inside(self) -> bool:
+        """Whether more than its being there is asked for."""
+        return (self.asked.version, self.asked.installer) != (None, None)
+
+    def inquire(self) -> Inquiry:
+        name = self.asked.name
         # Not `pm path`: its exit code is 1 for an absent package and for worse.
-        return ShellQuestion("package_list", ("pm", "list", "packages", self.asked.name))
-
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (self._question.query,)
-
-    def ask(self, context: Context) -> Reading:
-        text = self._question.answer(context.device)
-        lines = [line.strip() for line in text.splitlines()]
-        facts = {"installed": f"package:{self.asked.name}" in lines}
-        return Reading(self.queries(context), text, facts)
+        text = yield from answer(command("package_list", "pm", "list", "packages", name))
+        facts: dict[str, Json] = {"installed": name in parse_package_list(text)}
+        if facts["installed"] and self._inside:
+            text = yield from answer(command("dumpsys", "dumpsys", "package", name))
+            found = parse_installed(text, name)
+            if self.asked.version is not None:
+                facts["version"] = found.version.name
+            if self.asked.installer is not None:
+                facts["installer"] = found.installer
+        return facts
 
     def decide(self, facts: Json) -> Decision:
-        installed: bool = facts["installed"]
-        reason = f"{self.asked.name} is {'' if installed else 'not '}installed"
-        return Decision(installed == self.asked.installed, reason)
+        asked, installed = self.asked, facts["installed"]
+        if not installed or not self._inside:
+            reason = f"{asked.name} is {'' if installed else 'not '}installed"
+            return Decision(installed == asked.installed, reason)
+        wanted = {"version": asked.version, "installer": asked.installer}
+        wrong = [f"{key} {facts[key]!r}" for key, value in wanted.items()
+                 if value is not None and facts[key] != value]  # fmt: skip
+        reason = f"{asked.name} has {' and '.join(wrong) or 'what is wanted'}"
+        return Decision(not wrong, reason)
 
 
 @dataclass(frozen=True)
 class InFront:
-    name: str
+    question: Plain
     asked: ForegroundIs
-    settle: float | None = None
-    kind: str = "foreground"
     notes: tuple[str, ...] = ("the activity manager's resumed activity, not a title on screen",)
     needs: tuple[str, ...] = NEEDS_SHELL
     tentative: bool = False
 
-    _QUESTIONS = (
-        ShellQuestion("dumpsys", ("dumpsys", "window")),
-        ShellQuestion("dumpsys", ("dumpsys", "activity", "activities")),
-    )
+    @property
+    def behind(self) -> tuple[str, ...]:
+        return (self.asked.app,)
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return tuple(question.query for question in self._QUESTIONS)
-
-    def ask(self, context: Context) -> Reading:
-        windows, activities = (question.answer(context.device) for question in self._QUESTIONS)
+    def inquire(self) -> Inquiry:
+        windows = yield from answer(command("dumpsys", "dumpsys", "window"))
+        activities = yield from answer(command("dumpsys", "dumpsys", "activity", "activities"))
         parse_focus(windows)  # a dump without a focus line is no answer at all
-        front = parse_resumed(activities) or parse_focused_app(windows)
-        facts = {
-            "package": front[0] if front else None,
-            "wanted": context.roles.get(self.asked.app, self.asked.app),
-        }
-        return Reading(self.queries(context), f"{windows}\n{activities}", facts)
+        package, activity = parse_resumed(activities) or parse_focused_app(windows) or (None, None)
+        facts = {"package": package}
+        return facts if self.asked.activity is None else {**facts, "activity": activity}
 
     def decide(self, facts: Json) -> Decision:
-        return Decision(facts["package"] == facts["wanted"], f"{facts['package']} is in front")
+        app, activity = self.asked.app, self.asked.activity
+        if activity is None or facts["package"] != app:
+            return Decision(facts["package"] == app, f"{facts['package']} is in front")
+        holds = facts["activity"] == full_activity(app, activity)
+        return Decision(holds, f"{facts['activity']} of {app} is in front")
 
 
 @dataclass(frozen=True)
 class Notified:
-    name: str
+    question: Plain
     asked: NotificationIs
-    settle: float | None = None
-    kind: str = "notification"
     notes: tuple[str, ...] = (
         "the notification manager's own list, whether the shade is open or not",
     )
     needs: tuple[str, ...] = NEEDS_SHELL
-
-    _QUESTION = ShellQuestion("dumpsys", ("dumpsys", "notification", "--noredact"))
+    behind: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
         return not self.asked.present
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (self._QUESTION.query,)
-
-    def ask(self, context: Context) -> Reading:
-        text = self._QUESTION.answer(context.device)
+    def inquire(self) -> Inquiry:
+        words = ("dumpsys", "notification", "--noredact")
+        text = yield from answer(command("dumpsys", *words))
         shown = (words for each in parse_notifications(text) for words in (each.title, each.text))
-        facts = {"present": any(self.asked.contains in (words or "") for words in shown)}
-        return Reading(self.queries(context), text, facts)
+        return {"present": any(self.asked.contains in (words or "") for words in shown)}
 
     def decide(self, facts: Json) -> Decision:
         present: bool = facts["present"]

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.model import AnswerIs, ReceiptIs
+from ..cases.questions import AnswerIs, Plain, PostedIs, ReceiptIs
+from ..device.faults import DeviceFault
 from ..events.canonical import Json
-from .oracle import Context, Decision, Query, Reading
+from .documents import json_facts, same
+from .oracle import Decision, Inquiry, Query, Raw
+from .rows import counted
 
 ANSWERS = "action_trace.jsonl"  # where the bundle keeps every answer
+AGENT_ANSWER = "agent_answer"
+SITE_REQUESTS, SITE_DOCUMENTS = "site_requests", "site_documents"  # without bodies, and with
+SITE = "site"  # a capability of ours
 
 
 @dataclass(frozen=True)
 class Answer:
-    name: str
+    question: Plain
     asked: AnswerIs
-    settle: float | None = None
-    kind: str = "answer"
     notes: tuple[str, ...] = (
         "the agent's last answer action; what it typed or showed is no answer",
     )
     needs: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
     tentative: bool = False
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (Query("agent_answer", 0, path=ANSWERS),)
-
-    def ask(self, context: Context) -> Reading:
-        said = context.answer
-        facts = {"answer": said if said is None or self.asked.matches else folded(said)}
-        return Reading(self.queries(context), said or "", facts)
+    def inquire(self) -> Inquiry:
+        said = json.loads((yield Query(AGENT_ANSWER, 0, path=ANSWERS)).data)
+        return {"answer": said if said is None or self.asked.matches else folded(said)}
 
     def decide(self, facts: Json) -> Decision:
         said, asked = facts["answer"], self.asked
@@ -48,40 +50,73 @@ class Answer:
 
 @dataclass(frozen=True)
 class Receipt:
-    name: str
+    question: Plain
     asked: ReceiptIs
-    settle: float | None = None
-    kind: str = "receipt"
     notes: tuple[str, ...] = (
         "counted by the site's own server; a page that says so is not enough",
     )
-    needs: tuple[str, ...] = ("site",)
+    needs: tuple[str, ...] = (SITE,)
+    behind: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
         return self.asked.count is not None
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (Query("site_receipts", 0, path=self.asked.path),)
+    def inquire(self) -> Inquiry:
+        requests = yield from _sent(SITE_REQUESTS, self.asked.path)
+        mine = [each for each in requests if each["method"] == self.asked.method]
+        if self.asked.form and any(each["body_cut"] for each in mine):
+            raise _too_large(self.asked.path)
+        return {"requests": sum(self._matches(each["fields"]) for each in mine)}
 
-    def ask(self, context: Context) -> Reading:
-        matching = [each for each in context.receipts if self._matches(each)]
-        raw = "\n".join(f"{each['method']} {each['path']} {each['fields']}" for each in matching)
-        return Reading(self.queries(context), raw, {"requests": len(matching)})
+    def _matches(self, fields: Mapping[str, Any]) -> bool:
+        return all(fields.get(name) == [value] for name, value in self.asked.form.items())
 
-    def _matches(self, receipt: Mapping[str, Any]) -> bool:
-        asked, fields = self.asked, receipt["fields"]
-        return (
-            receipt["method"] == asked.method
-            and receipt["path"] == asked.path
-            and all(fields.get(name) == [value] for name, value in asked.form.items())
+    def decide(self, facts: Json) -> Decision:
+        return counted(facts["requests"], self.asked.count, "requests")
+
+
+@dataclass(frozen=True)
+class Posted:
+    question: Plain
+    asked: PostedIs
+    notes: tuple[str, ...] = (
+        "read from the posted bytes by the site's own server; what the page shows is not asked",
+    )
+    needs: tuple[str, ...] = (SITE,)
+    behind: tuple[str, ...] = ()
+
+    @property
+    def tentative(self) -> bool:
+        return self.asked.count is not None
+
+    def inquire(self) -> Inquiry:
+        requests = yield from _sent(SITE_DOCUMENTS, self.asked.path)
+        posted = [each for each in requests if each["method"] == "POST"]
+        if any(each["body_cut"] for each in posted):
+            raise _too_large(self.asked.path)
+        return {"documents": sum(self._matches(each["body"]) for each in posted)}
+
+    def _matches(self, body: str) -> bool:
+        found = json_facts(body, self.asked.json_)
+        return found is not None and all(
+            same(found[path], value) for path, value in self.asked.json_.items()
         )
 
     def decide(self, facts: Json) -> Decision:
-        found, wanted = facts["requests"], self.asked.count
-        holds = found > 0 if wanted is None else found == wanted
-        meant = "at least one" if wanted is None else f"exactly {wanted}"
-        return Decision(holds, f"{found} matching requests, {meant} wanted")
+        return counted(facts["documents"], self.asked.count, "documents")
+
+
+def _sent(type: str, path: str) -> Generator[Query, Raw, list[dict[str, Any]]]:
+    """What the site was sent at this path, in order."""
+    raw = yield Query(type, 0, path=path)
+    requests: list[dict[str, Any]] = json.loads(raw.data)
+    return requests
+
+
+def _too_large(path: str) -> DeviceFault:
+    """What is not kept may hold anything: neither a yes nor a no."""
+    return DeviceFault("output_too_large", f"what was sent to {path} was too large to keep")
 
 
 def folded(text: str) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from ..cases.model import Question
+from ..cases.questions import CompositeIs, Plain, Question
+from ..events.canonical import Json
+from .beyond import CAPABILITIES, Beyond
+from .composite import Composite
 from .file import File
 from .framework import InFront, Notified, Package, Setting
-from .heard import Answer, Receipt
+from .heard import Answer, Posted, Receipt
 from .oracle import Oracle
 from .rows import Rows
 from .sqlite import Sqlite
+from .status import SERVICES, Appops, Boot, Status
 
-_FAMILIES: dict[str, Callable[[str, Any, float | None], Oracle]] = {
+FAMILIES: dict[str, Callable[[Plain, Any], Oracle]] = {
     "setting": Setting,
     "rows": Rows,
     "file": File,
@@ -23,9 +27,42 @@ _FAMILIES: dict[str, Callable[[str, Any, float | None], Oracle]] = {
     "sqlite": Sqlite,
     "answer": Answer,
     "receipt": Receipt,
+    "posted": Posted,
+    "boot": Boot,
+    "appops": Appops,
+    **dict.fromkeys(SERVICES, Status),
+    **dict.fromkeys(CAPABILITIES, Beyond),
 }
+Q = TypeVar("Q", bound=Plain)
 
 
-def make(question: Question) -> Oracle:
-    family = _FAMILIES[question.kind]
-    return family(question.name, getattr(question, question.kind), question.settle)
+def make(question: Plain, roles: Mapping[str, str] | None = None) -> Oracle:
+    """Roles are resolved here, so that an oracle needs no profile to be made again."""
+    question = _resolved(question, roles or {})
+    asked = getattr(question, question.kind)
+    if isinstance(asked, CompositeIs):
+        parts = tuple(make(part, roles) for part in asked.parts)
+        return Composite(question, parts, any=asked.any_ is not None)
+    return FAMILIES[question.kind](question, asked)
+
+
+def spoken(question: Plain) -> dict[str, Json]:
+    """The question as an event carries it: what is not asked is left out."""
+    told = question.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"watch"})
+    return {**told, "kind": question.kind}
+
+
+def heard(told: Mapping[str, Json]) -> Oracle:
+    """The oracle of an event's question. ValueError where it is none."""
+    return make(Question.model_validate({k: v for k, v in told.items() if k != "kind"}))
+
+
+def _resolved(question: Q, roles: Mapping[str, str]) -> Q:
+    asked = getattr(question, question.kind)
+    if isinstance(asked, CompositeIs):
+        name = "all_" if asked.any_ is None else "any_"
+        parts = [_resolved(part, roles) for part in asked.parts]
+        asked = asked.model_copy(update={name: parts})
+    elif getattr(asked, "app", None) is not None:
+        asked = asked.model_copy(update={"app": roles.get(asked.app, asked.app)})
+    return question.model_copy(update={question.kind: asked})

@@ -1,18 +1,26 @@
-"""What an oracle is: queries -> raw results -> typed facts -> decision."""
+"""What an oracle is: queries -> raw results -> typed facts -> decision.
+
+An oracle is pure. It says a query, is given the raw result, says the next one, and returns facts;
+its decision reads the facts and nothing else. Who puts the queries to a phone (put.py) keeps every
+raw result, so the same conversation can be held again without one (again.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-from ..device.phone import Device
-from ..events.canonical import Json
+from ..cases.questions import Plain
+from ..device.faults import DeviceFault
+from ..errors import EmufarmError
+from ..events.canonical import Json, canonical
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question as it was put: exactly one of cmd, sql, path, uri says it."""
+    """One question as it is put: exactly one of cmd, sql, path, uri says it."""
 
     type: str
     timeout_ms: int
@@ -23,37 +31,42 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What was asked and what came back. `facts` is all that the decision reads: no row ids, no
-    dates, nothing that differs between two phones in the same state."""
+class Raw:
+    """What came back for one query, before anybody reads it.
 
-    queries: tuple[Query, ...]
-    raw: str
-    facts: Json
+    A command that ran has an exit code, and its stderr is `error`. Nothing else has an exit code:
+    there an error says why no answer came.
+    """
+
+    data: bytes = b""
+    exit_code: int | None = None
+    error: str = ""
+
+    @property
+    def answered(self) -> bool:
+        return self.exit_code is not None or not self.error
+
+
+class NoAnswer(EmufarmError):
+    """A query that nobody answered; never a no."""
+
+
+# Says a query, is sent its raw result, returns the facts. NoAnswer is thrown in where none came;
+# DeviceFault comes out where what came is no answer.
+Inquiry = Generator[Query, Raw, Json]
 
 
 @dataclass(frozen=True)
 class Decision:
-    holds: bool
+    holds: bool | None  # None: the facts do not decide
     reason: str
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a question may be asked of besides the phone."""
-
-    device: Device
-    roles: Mapping[str, str]  # app role -> package
-    answer: str | None  # the agent's, once it gave one
-    receipts: tuple[Mapping[str, Any], ...]  # the case site's requests so far
 
 
 class Oracle(Protocol):
     @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
+    def question(self) -> Plain:
+        """What was asked, every role resolved: enough to make this oracle again."""
+        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -62,12 +75,12 @@ class Oracle(Protocol):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Capabilities of the phone."""
+        """Capabilities of the phone (device/capabilities.py) and of the harness."""
         ...
 
     @property
-    def settle(self) -> float | None:
-        """Seconds that it may take to become true; None: as the profile says."""
+    def behind(self) -> tuple[str, ...]:
+        """The packages whose version the answer depends on."""
         ...
 
     @property
@@ -75,33 +88,63 @@ class Oracle(Protocol):
         """An absence, or an exact count: what is still on its way may undo what holds now."""
         ...
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        """What `ask` will put, word for word."""
-        ...
-
-    def ask(self, context: Context) -> Reading:
-        """Puts the question; a transport error is a DeviceFault, never a no."""
+    def inquire(self) -> Inquiry:
+        """The conversation. Its facts hold no row ids, no dates, nothing that differs between two
+        phones in the same state."""
         ...
 
     def decide(self, facts: Json) -> Decision:
-        """Pure: the same facts always give the same decision."""
+        """The same facts always give the same decision."""
         ...
+
+
+@dataclass(frozen=True)
+class Told:
+    """A whole conversation: each query with its raw result, and the facts, or why there are
+    none."""
+
+    answers: tuple[tuple[Query, Raw], ...]
+    facts: Json = None
+    fault: str | None = None
+
+
+def converse(oracle: Oracle, put: Callable[[Query], Raw]) -> Told:
+    """Holds the conversation; the same raw results always give the same facts."""
+    answers: list[tuple[Query, Raw]] = []
+    inquiry = oracle.inquire()
+    try:
+        query = next(inquiry)
+        while True:
+            raw = put(query)
+            answers.append((query, raw))
+            query = inquiry.send(raw) if raw.answered else inquiry.throw(NoAnswer(raw.error))
+    except StopIteration as ended:
+        # As they will be read back: what UTF-8 cannot carry is replaced before it is digested.
+        facts = json.loads(canonical(ended.value).decode("utf-8", "replace"))
+        return Told(tuple(answers), facts)
+    except (NoAnswer, DeviceFault) as fault:
+        return Told(tuple(answers), fault=str(fault))
 
 
 @dataclass(frozen=True)
 class Verdict:
     """One oracle's word. `holds` is None where it could not be answered."""
 
-    name: str
-    kind: str
+    oracle: Oracle
     phase: str  # pre | post
     holds: bool | None
     reason: str
-    facts: Json
-    queries: tuple[Query, ...]
-    raw: str
-    notes: tuple[str, ...]
-    needs: tuple[str, ...]
+    told: Told
     polls: int
     seconds: float
-    faults: tuple[str, ...] = ()  # of asks that had to be repeated, and of the last where it failed
+    faults: tuple[str, ...] = ()  # of asks without facts: repeated, or the last
+    retries: tuple[str, ...] = ()  # transport errors after which a query was put again
+
+    @property
+    def name(self) -> str:
+        return self.oracle.question.name
+
+
+def unanswered(why: str) -> str:
+    """The reason of a verdict without facts."""
+    return f"could not be asked: {why}"

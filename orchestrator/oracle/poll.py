@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 
-from ..device.faults import DeviceFault
-from ..events.canonical import Json
-from .oracle import Context, Oracle, Query, Verdict
+from .oracle import Oracle, Raw, Told, Verdict, converse, unanswered
+from .put import Context, Line
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
@@ -44,8 +43,8 @@ def poll(
         _Polled(
             oracle,
             phase,
-            settle_s if oracle.settle is None else oracle.settle,
-            lasting=oracle.name in forbidden or not oracle.tentative,
+            settle_of(oracle, settle_s),
+            lasting=oracle.question.name in forbidden or not oracle.tentative,
         )
         for oracle in oracles
     ]
@@ -56,7 +55,7 @@ def poll(
         context = look()
         for each in pending:
             if time.monotonic() - started > longest + bound_s:
-                each.give_up(context, f"not asked any more after {longest + bound_s:g} s")
+                each.give_up(f"not asked any more after {longest + bound_s:g} s")
             else:
                 each.ask(context, elapsed)
         left = [each.settle_s for each in polled if not each.decided]
@@ -65,6 +64,12 @@ def poll(
             pause(max(0.0, min(wait, min(left) - (time.monotonic() - started))))
             wait = min(2 * wait, LONGEST_PAUSE_S)
     return [each.verdict for each in polled]
+
+
+def settle_of(oracle: Oracle, settle_s: float) -> float:
+    """The question's own patience, or the profile's."""
+    own: float | None = getattr(oracle.question, "settle", None)
+    return settle_s if own is None else own
 
 
 class _Polled:
@@ -78,6 +83,7 @@ class _Polled:
         self._lasting = lasting  # what holds once is the last word
         self._polls = 0
         self._faults: list[str] = []
+        self._retries: list[str] = []
         self._started = time.monotonic()
         self._verdict: Verdict | None = None
 
@@ -89,44 +95,32 @@ class _Polled:
     def ask(self, context: Context, elapsed: float = 0.0) -> Verdict:
         """Asks; the answer decides where the question was put late enough, or where it lasts."""
         self._polls += 1
-        try:
-            reading = self._oracle.ask(context)
-        except DeviceFault as fault:
-            # The device room has repeated it already, by its own policy.
-            self._unanswered(context, str(fault))
-        else:
-            decision = self._oracle.decide(reading.facts)
-            self._verdict = self._said(
-                decision.holds, decision.reason, reading.facts, reading.queries, reading.raw
-            )
+        with Line(context) as line:
+            told = converse(self._oracle, line.put)
+        self._retries = [*self._retries, *line.retries][-MOST_FAULTS:]
+        self._hear(told)
         self.decided = elapsed >= self.settle_s or (self._lasting and bool(self.verdict.holds))
         return self.verdict
 
-    def give_up(self, context: Context, why: str) -> None:
-        self._unanswered(context, why)
+    def give_up(self, why: str) -> None:
+        self._hear(converse(self._oracle, lambda query: Raw(error=why)))
         self.decided = True
 
-    def _unanswered(self, context: Context, why: str) -> None:
-        self._faults = [*self._faults, why][-MOST_FAULTS:]
-        queries = self._oracle.queries(context)
-        self._verdict = self._said(None, f"could not be asked: {why}", None, queries, why)
-
-    def _said(
-        self, holds: bool | None, reason: str, facts: Json, queries: tuple[Query, ...], raw: str
-    ) -> Verdict:
-        oracle = self._oracle
-        return Verdict(
-            name=oracle.name,
-            kind=oracle.kind,
+    def _hear(self, told: Told) -> None:
+        if told.fault is None:
+            decision = self._oracle.decide(told.facts)
+            holds, reason = decision.holds, decision.reason
+        else:
+            holds, reason = None, unanswered(told.fault)
+            self._faults = [*self._faults, told.fault][-MOST_FAULTS:]
+        self._verdict = Verdict(
+            oracle=self._oracle,
             phase=self._phase,
             holds=holds,
             reason=reason,
-            facts=facts,
-            queries=queries,
-            raw=raw,
-            notes=oracle.notes,
-            needs=oracle.needs,
+            told=told,
             polls=self._polls,
             seconds=time.monotonic() - self._started,
             faults=tuple(self._faults),
+            retries=tuple(self._retries),
         )

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.model import RowsAre, Scalar
-from ..device.providers import parse_rows, quoted
+from ..cases.questions import Plain, RowsAre, Scalar
+from ..device.faults import DeviceFault
+from ..device.providers import PROVIDERS, parse_rows, provider_package, quoted
 from ..events.canonical import Json
-from .oracle import Context, Decision, Query, Reading
-from .shell import NEEDS_ROOT, NEEDS_SHELL, ShellQuestion
+from .oracle import Decision, Inquiry
+from .shell import NEEDS_ROOT, NEEDS_SHELL, answer, command
 
 _KEY = "_id"  # every provider's row has one
 
 
 @dataclass(frozen=True)
 class Rows:
-    name: str
+    question: Plain
     asked: RowsAre
-    settle: float | None = None
-    kind: str = "rows"
     notes: tuple[str, ...] = (
         "asked of the content provider, not of the screen",
         "compared by the provider: no text of a row is parsed, so none can pose as another row",
@@ -33,29 +32,35 @@ class Rows:
         return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
 
     @property
+    def behind(self) -> tuple[str, ...]:
+        return (provider_package(self._uri),)
+
+    @property
     def tentative(self) -> bool:
         return self.asked.count is not None
 
     @property
-    def _question(self) -> ShellQuestion:
-        words = ("content", "query", "--uri", self.asked.uri, "--projection", _KEY)
-        return ShellQuestion(
-            "content_query", (*words, "--where", where(self.asked.match)), root=self.asked.root
-        )
+    def _uri(self) -> str:
+        return self.asked.uri or PROVIDERS[str(self.asked.provider)]
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (self._question.query,)
-
-    def ask(self, context: Context) -> Reading:
-        text = self._question.answer(context.device)
-        return Reading(self.queries(context), text, {"rows": len(parse_rows(text, [_KEY]))})
+    def inquire(self) -> Inquiry:
+        words = ("content", "query", "--uri", self._uri, "--projection", _KEY)
+        condition = ("--where", where(self.asked.match))
+        query = command("content_query", *words, *condition, root=self.asked.root)
+        text = yield from answer(query)
+        ids = [str(row[_KEY]) for row in parse_rows(text, [_KEY])]
+        if not all(id.lstrip("-").isdecimal() for id in ids):
+            raise DeviceFault("bad_answer", f"not row ids: {text[:200]!r}", during="content query")
+        return {"rows": len(ids)}
 
     def decide(self, facts: Json) -> Decision:
-        found: int = facts["rows"]
-        wanted = self.asked.count
-        holds = found > 0 if wanted is None else found == wanted
-        meant = "at least one" if wanted is None else f"exactly {wanted}"
-        return Decision(holds, f"{found} matching rows, {meant} wanted")
+        return counted(facts["rows"], self.asked.count, "rows")
+
+
+def counted(found: int, wanted: int | None, what: str) -> Decision:
+    holds = found > 0 if wanted is None else found == wanted
+    meant = "at least one" if wanted is None else f"exactly {wanted}"
+    return Decision(holds, f"{found} matching {what}, {meant} wanted")
 
 
 def where(match: dict[str, Scalar]) -> str:

@@ -1,35 +1,30 @@
-"""A question put to the phone's shell, and how it was put, word for word."""
+"""A question put to the phone's shell, word for word, and its answer in words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator
 
-from ..device.phone import Device
-from ..device.shell import command_line
+from ..device.capabilities import ROOT, SHELL
+from ..device.shell import command_line, succeeded
 from ..device.wire import ShellResult
-from .oracle import Query
+from .oracle import Query, Raw
 
 COMMAND_S = 10.0
-NEEDS_SHELL = ("adb_shell",)
-NEEDS_ROOT = ("adb_shell", "root")
+NEEDS_SHELL = (SHELL,)
+NEEDS_ROOT = (SHELL, ROOT)
 
 
-@dataclass(frozen=True)
-class ShellQuestion:
-    type: str
-    words: tuple[str, ...]
-    root: bool = False
-    seconds: float = COMMAND_S
+def command(type: str, *words: str, root: bool = False, seconds: float = COMMAND_S) -> Query:
+    return Query(type, round(seconds * 1000), cmd=command_line(words, root=root))
 
-    @property
-    def query(self) -> Query:
-        line = command_line(self.words, root=self.root)
-        return Query(self.type, round(self.seconds * 1000), cmd=line)
 
-    def answer(self, device: Device) -> str:
-        """Its stdout; anything but a clean success is a fault."""
-        return device.shell.answer(*self.words, root=self.root, timeout=self.seconds)
+def result(query: Query, raw: Raw) -> ShellResult:
+    """Any exit code is an answer."""
+    assert raw.exit_code is not None, "a command that was answered"
+    return ShellResult(query.cmd or "", raw.data, raw.error.encode(), raw.exit_code)
 
-    def result(self, device: Device) -> ShellResult:
-        """Any exit code is an answer."""
-        return device.shell.query(*self.words, root=self.root, timeout=self.seconds)
+
+def answer(query: Query) -> Generator[Query, Raw, str]:
+    """Its stdout; anything but a clean success is a fault."""
+    raw = yield query
+    return succeeded(result(query, raw)).text

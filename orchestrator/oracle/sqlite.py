@@ -7,22 +7,25 @@ its sqlite3 is not on every image.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import sqlite3
-import tempfile
 import time
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cases.model import SqliteIs
+from ..cases.questions import Plain, SqliteIs
 from ..device.faults import DeviceFault
+from ..device.files import app_of_path
 from ..events.canonical import Json, canonical
-from .file import kind_of_file, stat_question
-from .oracle import Context, Decision, Query, Reading
-from .shell import NEEDS_ROOT
+from .file import kind_of_file
+from .oracle import Decision, Inquiry, Query, Raw
+from .shell import NEEDS_ROOT, NEEDS_SHELL
 
+PULL, PULL_ROOT = "database_pull", "database_pull_root"
 PULL_S = 60.0
 QUERY_S = 10.0
 MOST_ROWS = 1000
@@ -31,37 +34,41 @@ _STEPS = 10_000  # of sqlite's machine between two looks at the clock
 
 @dataclass(frozen=True)
 class Sqlite:
-    name: str
+    question: Plain
     asked: SqliteIs
-    settle: float | None = None
-    kind: str = "sqlite"
     notes: tuple[str, ...] = (
         "the app's own database, copied with its log; nothing on screen counts",
     )
-    needs: tuple[str, ...] = NEEDS_ROOT
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        return app_of_path(self.asked.path)
 
     @property
     def tentative(self) -> bool:
         """Whatever rows are wanted, one more would be too many."""
         return True
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (
-            stat_question(self.asked.path, root=True).query,
-            Query("database_pull", round(PULL_S * 1000), path=self.asked.path),
-            Query("sqlite", round(QUERY_S * 1000), sql=self.asked.sql),
-        )
-
-    def ask(self, context: Context) -> Reading:
+    def inquire(self) -> Inquiry:
         """A database or a table that is not there yet is an answer: no rows at all."""
-        queries, path = self.queries(context), self.asked.path
-        if kind_of_file(context.device, path, root=True) is None:
-            return Reading(queries[:1], f"{path} is not there", {"rows": None})
-        with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
-            copy = context.device.files.pull_database(path, Path(folder), timeout=PULL_S)
-            rows = select(copy, self.asked.sql)
-        raw = canonical(rows).decode("utf-8", "replace")
-        return Reading(queries, raw, {"rows": rows})
+        path, root = self.asked.path, self.asked.root
+        if (yield from kind_of_file(path, root=root)) is None:
+            return {"rows": None}
+        yield Query(PULL_ROOT if root else PULL, round(PULL_S * 1000), path=path)
+        table = yield from _table(Query("sqlite", round(QUERY_S * 1000), sql=self.asked.sql))
+        return {"rows": None if table is None else self._stable(*table)}
+
+    def _stable(self, columns: list[str], rows: list[list[Json]]) -> list[list[Json]]:
+        unknown = set(self.asked.volatile) - set(columns)
+        if unknown:
+            text = f"no column {', '.join(sorted(unknown))} among {', '.join(columns)}"
+            raise DeviceFault("bad_answer", text, during=self.asked.sql)
+        kept = [at for at, name in enumerate(columns) if name not in self.asked.volatile]
+        return [[row[at] for at in kept] for row in rows]
 
     def decide(self, facts: Json) -> Decision:
         rows = facts["rows"]
@@ -72,21 +79,30 @@ class Sqlite:
         return Decision(rows == wanted, said)
 
 
-def select(database: Path, sql: str) -> list[list[Json]] | None:
-    """The query's rows; None where a table is missing. Anything else wrong is a fault."""
+def _table(query: Query) -> Generator[Query, Raw, tuple[list[str], list[list[Json]]] | None]:
+    raw = yield query
+    told = json.loads(raw.data)
+    return None if told is None else (told["columns"], told["rows"])
+
+
+def select(database: Path, sql: str) -> bytes:
+    """The query's columns and rows as JSON, `null` where a table is missing; all else that is
+    wrong is a fault."""
     deadline = time.monotonic() + QUERY_S
     try:
         with closing(sqlite3.connect(database)) as connection:
             connection.execute("PRAGMA query_only = ON")
             connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
-            rows = connection.execute(sql).fetchmany(MOST_ROWS + 1)
-    except sqlite3.Error as error:
+            cursor = connection.execute(sql)
+            rows = cursor.fetchmany(MOST_ROWS + 1)
+            columns = [each[0] for each in cursor.description or ()]
+    except (sqlite3.Error, sqlite3.Warning) as error:  # the latter: more than one statement
         if str(error).startswith("no such table"):
-            return None
+            return canonical(None)
         raise DeviceFault("bad_answer", str(error), during=sql) from error
     if len(rows) > MOST_ROWS:
         raise DeviceFault("output_too_large", f"more than {MOST_ROWS} rows", during=sql)
-    return [[_plain(value) for value in row] for row in rows]
+    return canonical({"columns": columns, "rows": [[_plain(v) for v in row] for row in rows]})
 
 
 def _plain(value: Any) -> Json:

@@ -111,6 +111,11 @@ MISTAKES = {
         "    stranger: {digits: 7}", "    stranger: {digits: 7}\n    name: {digits: 2}",
         "name: {digits: 2}", "there is a 'name' already",
     ),
+    "two responses to one request": (
+        "goal: Delete",
+        "responses: [{path: /a, method: POST}, {path: /a}, {path: /a}]\ngoal: Delete",
+        "responses", "a second response to GET /a",
+    ),
     "two oracles of one name": ("name: written", "name: gone # too", "# too", "a second oracle"),
     "a site without a folder": (
         "Delete {{ name }}", "On {{ site }} delete {{ name }}", "site", "there is no site/ folder"
@@ -132,6 +137,56 @@ MISTAKES = {
     ),
     "a list where a value belongs": (
         "{type: 2, ", "{type: [2], ", "type: [2]", "write a number or a whole number or text or"
+    ),
+    "rows of nowhere": (
+        "rows: {uri: content://sms, ", "rows: {", "rows:", "write one of uri and provider"
+    ),
+    "rows of two places": (
+        "rows: {uri: content://sms, ", "rows: {uri: content://sms, provider: sms, ", "provider",
+        "write one of uri and provider",
+    ),
+    "an unknown provider": (
+        "rows: {uri: content://sms, ", "rows: {provider: mail, ", "mail", "write 'sms', 'calllog'"
+    ),
+    "an operation that is none": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "appops: {app: files, op: camera, mode: deny}", "camera", "like CAMERA",
+    ),
+    "a version of nothing": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "package: {name: com.x, installed: false, version: '1'}", "com.x", "has no version",
+    ),
+    "a composite of one": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "composite: {any: [{name: a, boot: {}}]}", "composite", "write at least 2",
+    ),
+    "a composite of nothing": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "composite: {}",
+        "composite", "write one of all and any",
+    ),
+    "a composite within a composite": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "composite: {any: [{name: a, boot: {}}, {name: b, composite: {}}]}", "composite",
+        "composite is an unknown key",
+    ),
+    "two parts of one name": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "composite: {all: [{name: a, boot: {}}, {name: a, boot: {}}]}", "composite",
+        "give each a name of its own",
+    ),
+    "a part that asks a site that is not there": (
+        'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
+        "composite: {all: [{name: a, boot: {}}, {name: b, posted: {path: /a, json: {a: 1}}}]}",
+        "composite", "no site/ folder; make one",
+    ),
+    "a header of two lines": (
+        "goal: Delete", 'responses: [{path: /a, headers: {Location: "a\\nb"}}]\ngoal: Delete',
+        "Location", "write it in ASCII on one line",
+    ),
+    "a header that is not for cases": (
+        "goal: Delete", "responses: [{path: /a, headers: {Server: x}}]\ngoal: Delete", "Server",
+        "write 'Content-Type', 'Location'",
     ),
     "no column": ("{type: 2, ", "{'1=1 OR type': 2, ", "1=1", "a column's name"),
 }  # fmt: skip

@@ -57,7 +57,7 @@ def test_a_server_that_is_not_there_is_a_fault_and_none_is_started(
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(DeviceFault) as error:
-            Adb(SERIAL, unused.getsockname()[1]).read("/x", timeout=5)
+            Adb(SERIAL, unused.getsockname()[1]).read("/x", timeout=60)
     assert error.value.reason == "adb_server"
     assert not started.exists()
 
@@ -65,7 +65,7 @@ def test_a_server_that_is_not_there_is_a_fault_and_none_is_started(
 def test_a_pulled_file_is_whole(adb: FakeAdb, files: Adb, tmp_path: Path) -> None:
     data = b"DATA" + struct.pack("<I", 5) + b"hello"
     sync(adb, speak_sync(data, b"DONE\0\0\0\0"))
-    assert files.pull("/x", tmp_path / "x", timeout=5) == 5
+    assert files.pull("/x", tmp_path / "x", timeout=60) == 5
     assert (tmp_path / "x").read_bytes() == b"hello"
 
 
@@ -82,7 +82,7 @@ def test_a_pull_cut_off_leaves_no_file(
 ) -> None:
     sync(adb, speak_sync(*steps))
     with pytest.raises(DeviceFault) as error:
-        files.pull("/x", tmp_path / "x", timeout=5)
+        files.pull("/x", tmp_path / "x", timeout=60)
     assert error.value.reason == "transport_closed"
     assert list(tmp_path.iterdir()) == []
 
@@ -90,7 +90,7 @@ def test_a_pull_cut_off_leaves_no_file(
 def test_a_refused_pull_keeps_the_phones_words(adb: FakeAdb, files: Adb, tmp_path: Path) -> None:
     sync(adb, speak_sync(refusal(b"open failed: No such file or directory")))
     with pytest.raises(DeviceFault, match="No such file or directory") as error:
-        files.pull("/x", tmp_path / "x", timeout=5)
+        files.pull("/x", tmp_path / "x", timeout=60)
     assert error.value.reason == "sync_refused"
 
 
@@ -98,25 +98,25 @@ def test_a_refused_push_keeps_the_phones_words(adb: FakeAdb, files: Adb) -> None
     """adbutils' own push would say only FAIL."""
     sync(adb, speak_sync(stat(0, 0)), speak_sync(refusal(b"couldn't create file: Read-only")))
     with pytest.raises(DeviceFault, match="couldn't create file: Read-only"):
-        files.push(b"data", "/system/x", timeout=5)
+        files.push(b"data", "/system/x", timeout=60)
 
 
 def test_a_push_that_arrived_short_is_a_fault(adb: FakeAdb, files: Adb) -> None:
     sync(adb, speak_sync(stat(0, 0)), speak_sync(b"OKAY\0\0\0\0"), speak_sync(stat(0o100644, 3)))
     with pytest.raises(DeviceFault, match="3 of 4 bytes arrived"):
-        files.push(b"data", "/x", timeout=5)
+        files.push(b"data", "/x", timeout=60)
 
 
 def test_a_push_onto_a_folder_is_refused(adb: FakeAdb, files: Adb) -> None:
     sync(adb, speak_sync(stat(0o040755, 0)))
     with pytest.raises(DeviceFault, match="is a folder"):
-        files.push(b"data", "/data/local/tmp", timeout=5)
+        files.push(b"data", "/data/local/tmp", timeout=60)
 
 
 def test_a_stat_cut_off_is_a_fault(adb: FakeAdb, files: Adb) -> None:
     sync(adb, speak_sync(stat(0, 0)[:10]))
     with pytest.raises(DeviceFault) as error:
-        files.push(b"data", "/x", timeout=5)
+        files.push(b"data", "/x", timeout=60)
     assert error.value.reason == "transport_closed"
 
 
@@ -130,5 +130,5 @@ def test_a_transfer_has_a_deadline(adb: FakeAdb, files: Adb) -> None:
 def test_a_local_file_that_is_not_there_is_told_apart(adb: FakeAdb, files: Adb) -> None:
     sync(adb, speak_sync(stat(0, 0)))
     with pytest.raises(DeviceFault) as error:
-        files.push(Path("/no/such/file"), "/x", timeout=5)
+        files.push(Path("/no/such/file"), "/x", timeout=60)
     assert error.value.reason == "local_file"

@@ -16,6 +16,7 @@ import pytest
 from orchestrator.cli.phones import boot, simulated_phone
 from orchestrator.device import Device, DeviceFault
 from tests.device.fakes import Listening
+from tests.ports import even_port
 
 MARKER = "/data/local/tmp/emufarm-marker.json"
 SMS = "/data/data/com.android.providers.telephony/databases/mmssms.db"
@@ -53,12 +54,11 @@ class Greeting(Listening):
 
 def test_ports_lead_both_ways(phone: Device) -> None:
     """Host to phone by forward, and on from the phone to the host by reverse."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = even_port()
     with Greeting() as site:
         phone.adb.reverse("tcp:8123", f"tcp:{site.port}")
         phone.adb.forward(f"tcp:{port}", "tcp:8123")
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
             assert connection.recv(100) == b"hello from the host"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.device import Device, DeviceFault
 from orchestrator.device.display import Display, parse_display
-from orchestrator.device.foreground import parse_focus, parse_resumed
+from orchestrator.device.foreground import parse_focus, parse_resumed, parse_rotation
 from orchestrator.device.notifications import Notification, parse_notifications
 from orchestrator.device.packages import Launch, Version, parse_launch, parse_version
 from orchestrator.device.providers import BLOB, Value, parse_rows, quoted
@@ -94,7 +94,10 @@ def test_no_result_is_no_row() -> None:
     assert parse_rows("No result found.\n", ["a"]) == ()
 
 
-@pytest.mark.parametrize("text", ["", "garbage", "Row: 0 b=1\n", "Row: 1 a=1\n", "Row: 0 a=1\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "garbage", "Row: 0 b=1\n", "Row: 1 a=1\n", "Row: 0 a=1\n", f"Row: {'9' * 5000} a=1"],
+)
 def test_what_is_not_rows_is_a_fault_and_never_no_rows(text: str) -> None:
     assert reason(lambda: parse_rows(text, ["a", "b"])) == "bad_answer"
 
@@ -104,6 +107,25 @@ def test_a_providers_error_is_a_fault_beside_exit_0(adb: FakeAdb, device: Device
     with pytest.raises(DeviceFault, match="Permission Denial") as error:
         device.providers.query("content://sms", ["a", "b"])
     assert error.value.reason == "provider_error"
+
+
+@pytest.mark.parametrize(
+    ("said", "complained", "fault"),
+    [
+        ("rows\n\n*** SERVICE 'window' DUMP TIMEOUT (10000ms) EXPIRED ***\n\n", "", "timeout"),
+        ("rows\n", "Error dumping service info status_t: DEAD_OBJECT window\n", "bad_answer"),
+        ("a title: *** SERVICE 'window' DUMP TIMEOUT (1ms) EXPIRED ***\nrows\n", "", None),
+    ],
+)
+def test_a_dump_that_was_cut_is_a_fault_beside_exit_0(
+    adb: FakeAdb, device: Device, said: str, complained: str, fault: str | None
+) -> None:
+    """What had not been dumped yet would else be taken for absent."""
+    adb.shell("dumpsys window", answer(said, complained, 0))
+    if fault is None:
+        assert device.shell.answer("dumpsys", "window") == said
+    else:
+        assert reason(lambda: device.shell.answer("dumpsys", "window")) == fault
 
 
 def test_a_query_names_where_and_sort(adb: FakeAdb, device: Device) -> None:
@@ -250,8 +272,30 @@ def test_the_resumed_activity_has_three_spellings(line: str) -> None:
     assert parse_resumed(f"stack\n{line}\nmore\n") == ("com.x", "com.x.MainActivity")
 
 
+def test_an_intents_address_does_not_pose_as_the_resumed_activity() -> None:
+    posing = "http://x/?topResumedActivity=ActivityRecord{1 u0 com.bank/.Main t1}"
+    resumed = "  ResumedActivity: ActivityRecord{2 u0 com.x/.A t2}"
+    dump = f"      Intent {{ act=VIEW dat={posing} }}\n{resumed}\n"
+    assert parse_resumed(dump) == ("com.x", "com.x.A")
+
+
 def test_no_resumed_activity_is_none() -> None:
     assert parse_resumed("    mResumedActivity: null\n") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "turns"),
+    [
+        ("      mRotation=ROTATION_0", 0),
+        ("      mRotation=ROTATION_270", 3),
+        ("      mRotation=1 mDeferredRotationPauseCount=0", 1),
+        ("    mRotation=7", None),
+        ("    winConfig={ mBounds=Rect(0, 0 - 1, 2) mRotation=ROTATION_90}", None),
+    ],
+)
+def test_the_displays_rotation_is_read_in_quarter_turns(line: str, turns: int | None) -> None:
+    """A window's own configuration names one too, within its line."""
+    assert parse_rotation(f"  DisplayRotation\n{line}\n") == turns
 
 
 def test_the_foreground_joins_both_dumps(adb: FakeAdb, device: Device) -> None:
@@ -354,15 +398,23 @@ def test_a_database_is_pulled_with_its_log_and_again_if_it_moved(
     (tmp_path / "x.db-shm").write_bytes(b"left from before")
     adb.shell("su 0 cat /d/x.db", answer(b"old"), answer(b"db"))
     adb.shell("su 0 cat /d/x.db-wal", answer(b"wal"))
-    adb.shell("su 0 sha256sum /d/x.db /d/x.db-wal /d/x.db-shm", digests(_main=b"db", _wal=b"wal"))
+    adb.shell("su 0 cat /d/x.db-journal", answer(b"half"), answer(b""))
+    adb.shell(
+        "su 0 sha256sum /d/x.db /d/x.db-wal /d/x.db-shm /d/x.db-journal",
+        digests(_main=b"db", _wal=b"wal", _journal=b""),
+    )
     copy = device.files.pull_database("/d/x.db", tmp_path)
     assert copy.read_bytes() == b"db"
     assert (tmp_path / "x.db-wal").read_bytes() == b"wal"
+    assert (tmp_path / "x.db-journal").read_bytes() == b""
     assert not (tmp_path / "x.db-shm").exists()
 
 
 def test_a_database_that_is_not_there_is_a_fault(
     adb: FakeAdb, device: Device, tmp_path: Path
 ) -> None:
-    adb.shell("su 0 sha256sum /d/x.db /d/x.db-wal /d/x.db-shm", answer("", "no such file\n", 1))
+    adb.shell(
+        "su 0 sha256sum /d/x.db /d/x.db-wal /d/x.db-shm /d/x.db-journal",
+        answer("", "no such file\n", 1),
+    )
     assert reason(lambda: device.files.pull_database("/d/x.db", tmp_path)) == "command_failed"

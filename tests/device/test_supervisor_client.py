@@ -31,7 +31,7 @@ def test_facts_log_and_restart(start: Start, tmp_path: Path) -> None:
     assert (after.restarts, after.pid != before.pid) == (1, True)
     assert client.healthy()
     running.process.terminate()
-    running.process.wait(10)
+    running.process.wait(60)
     assert not client.healthy()
     with pytest.raises(DeviceFault) as error:
         client.facts()

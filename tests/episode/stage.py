@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.agent.agent import About, AgentFault, Observation, Reply
+from orchestrator.agent.agent import About, Observation, Reply
 from orchestrator.cases.model import Case
 from orchestrator.cases.render import render
 from orchestrator.device.phone import Device
 from orchestrator.episode.attempt import Played, attempt
 from orchestrator.episode.scene import Scene
 from orchestrator.episode.site import Site
+from orchestrator.errors import EmufarmError
 from orchestrator.evidence.bundle import Bundle
 from orchestrator.pins.lock import ImageLock
 from orchestrator.pins.profile import load_profile
@@ -30,7 +31,7 @@ class Says:
 
     about = About("test")
 
-    def __init__(self, *turns: Turn, start: AgentFault | None = None) -> None:
+    def __init__(self, *turns: Turn, start: EmufarmError | None = None) -> None:
         self._turns: Iterator[Turn] = iter(turns)
         self._start = start
         self.shown: list[Observation] = []
@@ -80,6 +81,7 @@ class Stage:
     limits: Limits = field(default_factory=lambda: replace(Limits(), reset_s=20.0, setup_s=2.0))
     going_on: Callable[[], bool] = lambda: True
     attempts: int = 0
+    proven: bool | None = None  # whether the case's controls passed on this image
 
     @property
     def folder(self) -> Path:
@@ -103,7 +105,7 @@ class Stage:
             versions = {"adb": "1"}
             scene = Scene(
                 self.device, rendered, agent, bundle, PROFILE, self.limits, site, versions,
-                self.going_on, lambda seconds: None,
+                self.going_on, lambda seconds: None, proven=self.proven,
             )  # fmt: skip
             try:
                 return attempt(scene, self.lock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import urllib.request
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,9 @@ from orchestrator.agent.agent import AgentFault
 from orchestrator.device.faults import DeviceFault
 from orchestrator.episode.attempt import Played
 from orchestrator.episode.scene import Interrupted
-from orchestrator.outcome import Reason
+from orchestrator.oracle.again import again
+from orchestrator.oracle.asked import asked_again
+from orchestrator.outcome import Reason, judge
 from tests.episode.stage import DONE, Says, Stage, a_setting
 
 TAP = {"action": "tap", "x": 540, "y": 1200}
@@ -83,6 +86,15 @@ def test_what_held_before_the_agent_is_not_its_success(stage: Stage) -> None:
     assert word(played) == ("oracle_inconclusive", "case", "oracle", "held_before")
 
 
+def test_a_proven_case_that_held_before_was_not_reset(stage: Stage) -> None:
+    """Whoever judges again by the attempt's record comes to the same."""
+    stage.proven = True
+    step = {"setting": {"namespace": "system", "name": "good", "value": "1"}}
+    played = stage.play(Says(), setup=[step])
+    assert word(played) == ("oracle_inconclusive", "infra", "reset", "held_before")
+    assert judge(played.asked, played.trouble, played.spent) == played.judgement
+
+
 def test_part_of_the_success_may_hold_before(stage: Stage) -> None:
     step = {"setting": {"namespace": "system", "name": "kept", "value": "1"}}
     success = [a_setting("good"), a_setting("kept")]
@@ -107,16 +119,16 @@ def test_a_watched_effect_stays_seen_though_it_is_undone(
 
 def deafen(stage: Stage, monkeypatch: pytest.MonkeyPatch, refused: Callable[[int], bool]) -> None:
     """The phone does not answer the nth question for `bad`, where it is refused."""
-    query, asked = stage.device.shell.query, []
+    shell, asked = stage.device.wire.shell, []
 
-    def ask(*words: str, **more: Any) -> Any:
-        if words[-1] == "bad":
-            asked.append(words)
+    def ask(line: str, **more: Any) -> Any:
+        if line.endswith(" bad"):
+            asked.append(line)
             if refused(len(asked)):
                 raise DeviceFault("provider_error", "not now")
-        return query(*words, **more)
+        return shell(line, **more)
 
-    monkeypatch.setattr(stage.device.shell, "query", ask)
+    monkeypatch.setattr(stage.device.wire, "shell", ask)
 
 
 def test_a_watched_effect_that_could_not_be_looked_for_is_unknown(
@@ -135,6 +147,91 @@ def test_oracles_that_cannot_be_asked_before_the_agent_are_the_phones_fault(
     agent = Says()
     assert word(stage.play(agent)) == ("infra_failed", "infra", "setup", "setup_not_seen")
     assert agent.shown == []
+
+
+CLIPBOARD = {"name": "copied", "clipboard": {"contains": "secret"}}
+
+
+def test_what_a_phone_can_never_be_asked_is_inconclusive_and_hides_nothing_else(
+    stage: Stage,
+) -> None:
+    success = [a_setting("good"), CLIPBOARD]
+    played = stage.play(Says(stage.put("good"), stage.put("bad")), success=success)
+    assert word(played) == ("oracle_inconclusive", "none", "oracle", "oracle_unanswered")
+    assert "the phone lacks clipboard_receipt" in played.judgement.text
+    assert played.judgement.violations_known
+    played = stage.play(Says(DONE), success=success)
+    assert word(played) == ("task_failed", "agent", "agent", "wrong_end")
+    played = stage.play(Says(stage.put("good")), forbidden=[CLIPBOARD, a_setting("bad")])
+    assert word(played)[0] == "success"
+    assert not played.judgement.violations_known
+
+
+def test_a_fault_before_the_agent_is_not_hidden_by_what_the_phone_lacks(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody could say whether it held before, so nobody may say that the agent did it."""
+    either = {"name": "either", "composite": {"any": [CLIPBOARD, a_setting("bad")]}}
+    played = stage.play(Says(stage.put("bad")), forbidden=[either])
+    assert played.judgement.violations == ("either",)
+    deafen(stage, monkeypatch, lambda nth: nth == 1)
+    played = stage.play(Says(stage.put("bad")), forbidden=[either])
+    assert word(played) == ("infra_failed", "infra", "setup", "setup_not_seen")
+
+
+def ring(stage: Stage) -> Callable[[], Any]:
+    """A turn in which somebody calls."""
+
+    def turn() -> Any:
+        stage.device.console.gsm("call", "5550123")
+        return DONE
+
+    return turn
+
+
+def test_whether_there_is_a_call_is_asked_before_we_end_it(stage: Stage) -> None:
+    """Else no call would ever be seen, and to hang up would be done for the agent."""
+    ringing = {"name": "ringing", "telephony": {"call": "ringing"}, "settle": 2}
+    played = stage.play(Says(ring(stage)), success=[ringing])
+    assert word(played)[0] == "success"
+    assert stage.trace("device_trace", "call_ended")
+    played = stage.play(Says(ring(stage)), forbidden=[ringing])
+    assert played.judgement.violations == ("ringing",)
+    idle = {"name": "idle", "telephony": {"call": "idle"}}
+    both = {"name": "both", "composite": {"all": [a_setting("good"), idle]}, "settle": 1}
+    played = stage.play(
+        Says(stage.put("good", said=TAP), ring(stage)), success=[both], forbidden=[]
+    )
+    assert word(played)[0] == "task_failed"
+
+
+def test_what_the_site_was_sent_is_recorded_though_no_oracle_asks(stage: Stage) -> None:
+    address = {"namespace": "system", "name": "site", "value": "{{ site }}"}
+
+    def turn() -> Any:
+        url = str(stage.device.settings.get("system", "site")).replace("10.0.2.2", "127.0.0.1")
+        with urllib.request.urlopen(f"{url}/none?x=1", data=b"y=2", timeout=60):
+            return DONE
+
+    stage.play(Says(TAP, turn), setup=[{"setting": address}])
+    (request,) = stage.trace("device_trace", "request")
+    assert (request["method"], request["path"]) == ("POST", "/none")
+    assert request["fields"] == {"x": ["1"], "y": ["2"]}
+
+
+def test_what_was_asked_is_what_the_events_say(stage: Stage) -> None:
+    """However the attempt ended: whoever has the bundle needs nobody's word for it."""
+    fell = AgentFault(Reason.AGENT_CRASHED, "it fell")
+    for agent in (Says(stage.put("bad", said=TAP), fell), Says(stage.put("good")), Says()):
+        played = stage.play(agent, forbidden=[a_setting("bad", watch="step")])
+        events = stage.trace("oracle_trace")
+        assert asked_again(events) == played.asked
+        for event in events:
+            assert again(event, lambda name: (stage.folder / name).read_bytes()) == []
+            assert event["versions"]["adb"] == "1"
+            assert event["versions"]["apps"] == {
+                "com.android.providers.settings": {"name": "14", "code": 34}
+            }
 
 
 @pytest.mark.parametrize("reason", [Reason.AGENT_CRASHED, Reason.AGENT_SILENT])
@@ -221,7 +318,7 @@ def test_waiting_asking_and_answering_are_no_actions_on_the_phone(
     lost = losing(stage, monkeypatch, "device_offline")
     assert word(stage.play(Says(*turns, lost)))[0] == "infra_failed"
     assert [line["event"] for line in stage.trace("consent_trace")] == [
-        "ask", "answer", "confirm", "answer",
+        "ask", "answer", "confirm", "answer", "answer",
     ]  # fmt: skip
 
 

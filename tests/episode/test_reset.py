@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.snapshot import Snapshots
-from orchestrator.episode.reset import NotProven, differences, reset
+from orchestrator.episode.reset import NotProven, PinMismatch, differences, reset
 from orchestrator.evidence.bundle import Bundle
 from orchestrator.pins.lock import MARKER
 from tests.episode.stage import Says, Stage
@@ -89,3 +90,58 @@ def test_an_attempt_without_a_proven_reset_is_infrastructures(
     assert (told.outcome, told.phase, told.reason) == ("infra_failed", "reset", "reset_not_proven")
     assert not played.reached
     assert agent.shown == []
+
+
+@pytest.mark.parametrize("pin", ["fingerprint", "emulator_version", "snapshot_sha256"])
+def test_another_device_than_the_lock_names_is_a_fault_at_once(stage: Stage, pin: str) -> None:
+    """Before the first step, and no rung is climbed in vain: none cures a pin."""
+    other: dict[str, Any] = {pin: "google/another"}
+    stage.lock = replace(stage.lock, **other)
+    agent = Says()
+    told = stage.play(agent).judgement
+    assert (told.outcome, told.phase, told.reason) == ("infra_failed", "reset", "pin_mismatch")
+    assert f"{pin} is " in told.text
+    assert "baked was google/another" in told.text
+    assert agent.shown == []
+    assert len(stage.trace("device_trace", "reset")) == 1
+    (event,) = stage.trace("device_trace", "pins")
+    assert event["wrong"] == [told.text]
+    assert event["pins"][pin]["baked"] == "google/another"
+    assert event["pins"][pin]["found"] not in (None, "google/another")
+
+
+def test_a_device_whose_config_was_changed_is_not_the_one_baked(stage: Stage) -> None:
+    assert stage.device.supervisor is not None
+    config = Path(stage.device.supervisor.facts().avd_path) / "config.ini"
+    whole = config.read_text()
+    config.write_text(whole.replace("hw.gpu.mode=swiftshader_indirect", "hw.gpu.mode=host"))
+    try:
+        told = stage.play(Says()).judgement
+    finally:
+        config.write_text(whole)
+    assert told.reason == "pin_mismatch"
+    assert told.text == "config.ini hw.gpu.mode is host, baked was swiftshader_indirect"
+
+
+def test_a_wrong_pin_is_found_behind_a_load_that_fails(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be why: an emulator refuses a snapshot of another configuration."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise DeviceFault("snapshot_failed", "KO: different AVD configuration")
+
+    monkeypatch.setattr(Snapshots, "load", refused)
+    with pytest.raises(PinMismatch, match="avd is emufarm, baked was another"):
+        climb(stage, avd="another")
+
+
+def test_the_pins_that_were_compared_are_told_with_every_reset(stage: Stage) -> None:
+    climb(stage)
+    (event,) = stage.trace("device_trace", "pins")
+    assert event["wrong"] == []
+    assert set(event["pins"]) == {
+        "fingerprint", "emulator_version", "adb_version", "avd", "config_ini", "snapshot",
+        "snapshot_sha256",
+    }  # fmt: skip
+    assert all(pin["baked"] == pin["found"] for pin in event["pins"].values())

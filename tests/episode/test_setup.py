@@ -13,7 +13,7 @@ from orchestrator.device.phone import Device
 from orchestrator.episode.setup import SetupNotSeen, set_up
 from tests.whole.conftest import Phone
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 CONTACTS = "content://com.android.contacts"
 ODD = "It's 5 o'clock, \"you\" & $HOME; café 🙂"
 

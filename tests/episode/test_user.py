@@ -20,12 +20,16 @@ USER = User(
 @pytest.mark.parametrize(
     ("kind", "words", "said"),
     [
-        ("ask_user", "Which PLACE do you mean?", Said("To the office.", None, 0)),
-        ("ask_user", "Shall I pay?", Said(NOTHING_TO_ADD, None, 1)),
-        ("ask_user", "How are you?", Said(NOTHING_TO_ADD, None, None)),
-        ("confirm", "May I pay for the gold?", Said(YES, True, 1)),
-        ("confirm", "May I delete it?", Said("Keep it.", False, 3)),
-        ("confirm", "May I send it?", Said(NO, False, None)),
+        (
+            "ask_user",
+            "Which PLACE do you mean?",
+            Said("To the office.", None, 0, "which (address|place)"),
+        ),
+        ("ask_user", "Shall I pay?", Said(NOTHING_TO_ADD, None, 1, "pay")),
+        ("ask_user", "How are you?", Said(NOTHING_TO_ADD, None)),
+        ("confirm", "May I pay for the gold?", Said(YES, True, 1, "pay")),
+        ("confirm", "May I delete it?", Said("Keep it.", False, 3, "delete")),
+        ("confirm", "May I send it?", Said(NO, False)),
     ],
 )
 def test_the_first_rule_that_fits_answers(kind: str, words: str, said: Said) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -10,16 +11,20 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cases.questions import Question
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import Json
-from orchestrator.oracle.oracle import Context, Decision, Query, Reading, Verdict
+from orchestrator.oracle.again import again
+from orchestrator.oracle.make import make
+from orchestrator.oracle.oracle import Decision, Inquiry, Query, Verdict
 from orchestrator.oracle.poll import ask_once, poll
+from orchestrator.oracle.put import Context
 from orchestrator.oracle.trace import oracle_event
 
-# Nobody listens there: these oracles ask themselves.
-CONTEXT = Context(Device("emulator-5554", 1), {}, None, ())
-QUERY = Query("told", 10, cmd="is it so?")
+# Nobody listens there: these oracles ask for the agent's answer, and then themselves.
+CONTEXT = Context(Device("emulator-5554", 1))
+QUERY = Query("agent_answer", 10, path="is it so?")
 WINDOW_S = 0.15
 
 
@@ -30,24 +35,31 @@ class Told:
     finds: Sequence[bool | str]  # a text is the fault in place of an answer
     tentative: bool = False
     name: str = "told"
-    kind: str = "told"
     notes: tuple[str, ...] = ("it is told",)
     needs: tuple[str, ...] = ("nothing",)
+    behind: tuple[str, ...] = ()
     settle: float | None = None
     asked: list[int] = field(default_factory=list)
 
-    def queries(self, context: Context) -> tuple[Query, ...]:
-        return (QUERY,)
+    @property
+    def question(self) -> Question:
+        told = {"name": self.name, "settle": self.settle, "answer": {"equals": "so"}}
+        return Question.model_validate(told)
 
-    def ask(self, context: Context) -> Reading:
+    def inquire(self) -> Inquiry:
+        yield QUERY
         self.asked.append(len(self.asked))
         found = self.finds[min(len(self.asked), len(self.finds)) - 1]
         if isinstance(found, str):
             raise DeviceFault("transport_closed", found)
-        return Reading((QUERY,), f"raw {found}", {"so": found})
+        return {"so": found}
 
     def decide(self, facts: Json) -> Decision:
         return Decision(facts["so"], f"it is {facts['so']}")
+
+
+def kept(data: bytes) -> dict[str, Json]:
+    return {"file": data.decode()}
 
 
 def polled(*oracles: Told, forbidden: Sequence[str] = (), **options: Any) -> list[Verdict]:
@@ -61,8 +73,8 @@ def test_what_holds_at_once_is_asked_once() -> None:
 
 
 def test_what_does_not_hold_yet_is_asked_until_it_does() -> None:
-    [verdict] = polled(Told([False, False, True, False]))
-    assert (verdict.holds, verdict.polls) == (True, 3)
+    [verdict] = polled(Told([False, True, False]))
+    assert (verdict.holds, verdict.polls) == (True, 2)
 
 
 def test_what_never_holds_is_a_no_only_once_the_window_has_passed() -> None:
@@ -74,7 +86,7 @@ def test_what_never_holds_is_a_no_only_once_the_window_has_passed() -> None:
 
 
 def test_an_absence_that_is_undone_within_the_window_does_not_hold() -> None:
-    [verdict] = polled(Told([True, True, False], tentative=True))
+    [verdict] = polled(Told([True, False], tentative=True))
     assert verdict.holds is False
 
 
@@ -105,15 +117,28 @@ def test_what_could_never_be_asked_is_no_answer() -> None:
     [verdict] = polled(Told(["cable"]))
     assert verdict.holds is None
     assert "cable" in verdict.reason
-    assert verdict.queries == (QUERY,)
+    assert [query for query, _ in verdict.told.answers] == [QUERY]
     assert 0 < len(verdict.faults) <= 20
 
 
 def test_nothing_is_begun_after_the_bound() -> None:
-    slow = Told([False], name="slow", settle=1000.0)
-    [verdict] = poll([slow], lambda: CONTEXT, 0.0, "post", bound_s=-999.9)
+    slow = Told([False], name="slow", settle=100.0)
+    [verdict] = poll([slow], lambda: CONTEXT, 0.0, "post", bound_s=-99.9)
     assert verdict.holds is None
     assert "not asked any more" in verdict.reason
+    assert [query for query, _ in verdict.told.answers] == [QUERY]
+
+
+def test_what_was_given_up_can_be_computed_again() -> None:
+    """A composite, too, has a result for each query that it would have put."""
+    parts = [{"name": name, "answer": {"equals": name}} for name in ("one", "other")]
+    question = {"name": "both", "composite": {"all": parts}, "settle": 100.0}
+    oracle = make(Question.model_validate(question))
+    [verdict] = poll([oracle], lambda: CONTEXT, 0.0, "post", bound_s=-100.0)
+    assert verdict.holds is None
+    assert all("not asked any more" in raw.error for _, raw in verdict.told.answers)
+    empty = {"file": "", "size": 0, "sha256": hashlib.sha256().hexdigest()}
+    assert again(oracle_event(verdict, lambda data: empty), lambda name: b"") == []
 
 
 def test_one_look_is_one_question() -> None:
@@ -139,14 +164,16 @@ def test_an_event_has_what_an_auditor_asks_for(
 ) -> None:
     """A forbidden oracle succeeds where its effect is absent; no answer is never a success."""
     verdict = ask_once(Told([finds]), CONTEXT, "pre")
-    event = oracle_event(verdict, forbidden=forbidden, versions={"adb": "36"})
+    event = oracle_event(verdict, kept, forbidden=forbidden, versions={"adb": "36"})
     json.dumps(event, allow_nan=False)
     decision = event["decision"]
     assert (decision["success"], decision["conclusive"]) == (success, conclusive)
     assert decision["score"] == float(success)
     assert decision["reason"]
-    assert (event["oracle_name"], event["oracle_type"], event["phase"]) == ("told", "told", "pre")
-    assert event["queries"] == [{"type": "told", "timeout_ms": 10, "cmd": "is it so?"}]
+    assert (event["oracle_name"], event["oracle_type"], event["phase"]) == ("told", "answer", "pre")
+    assert event["question"] == {"name": "told", "kind": "answer", "answer": {"equals": "so"}}
+    assert event["queries"] == [{"type": "agent_answer", "timeout_ms": 10, "path": "is it so?"}]
+    assert event["raw"] == [{"file": "null", "exit_code": None, "error": ""}]
     assert re.fullmatch("[0-9a-f]{64}", event["result_digest"])
     assert event["anti_gaming_notes"] == ["it is told"]
     assert event["capabilities_required"] == ["nothing"]
@@ -156,6 +183,8 @@ def test_an_event_has_what_an_auditor_asks_for(
 
 def test_the_digest_is_over_what_was_found_and_nothing_else() -> None:
     one, other = (ask_once(Told([True], name=name), CONTEXT, "post") for name in "ab")
-    assert oracle_event(one)["result_digest"] == oracle_event(other)["result_digest"]
+    assert oracle_event(one, kept)["result_digest"] == oracle_event(other, kept)["result_digest"]
     found_not = ask_once(Told([False]), CONTEXT, "post")
-    assert oracle_event(one)["result_digest"] != oracle_event(found_not)["result_digest"]
+    assert (
+        oracle_event(one, kept)["result_digest"] != oracle_event(found_not, kept)["result_digest"]
+    )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,21 +12,9 @@ from orchestrator.sim.avd import Avd, create_avd
 from orchestrator.sim.options import parse
 from orchestrator.sim.phone import Phone
 from orchestrator.sim.shell.interpreter import run_script
+from tests.ports import even_port
 
-WAIT_S = 10.0
-
-
-def free_port() -> int:
-    """An even console port whose neighbour is free too."""
-    while True:
-        port = random.randrange(20000, 30000, 2)
-        try:
-            for one in (port, port + 1):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", one))
-        except OSError:
-            continue
-        return port
+WAIT_S = 60.0
 
 
 async def until(true: Callable[[], bool]) -> None:
@@ -52,13 +38,13 @@ def new_phone(
         token.write_text("")
     lines = log if log is not None else []
     return Phone(
-        parse(["-avd", avd.name, "-port", str(free_port()), "-skip-adb-auth", *argv]),
+        parse(["-avd", avd.name, "-port", str(even_port()), "-skip-adb-auth", *argv]),
         avd,
         avd.userdata,
         apps=APPS,
         run_shell=run_script,
         token_file=token,
-        server_port=free_port(),
+        server_port=even_port(),
         log=lambda level, text: lines.append(f"{level} {text}"),
     )
 

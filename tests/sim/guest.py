@@ -17,7 +17,7 @@ from orchestrator.sim.world import World
 HARDWARE = {"hw.cpu.ncore": "4", "hw.ramSize": "2048M"}
 HOME = "/data/local/tmp"
 # A script that takes longer hangs.
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from orchestrator.sim.world import World
 from tests.sim.guest import HARDWARE
 
 PROGRAMS = {**content.PROGRAMS, **settings.PROGRAMS, **sqlite.PROGRAMS, **telecom.PROGRAMS}
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 @asynccontextmanager

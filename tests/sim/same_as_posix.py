@@ -22,7 +22,7 @@ async def check(guest: Guest, script: str) -> None:
         cwd=folder,
         capture_output=True,
         check=False,
-        timeout=20,
+        timeout=120,
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/"},
     )
     answer = await guest.sh(script)

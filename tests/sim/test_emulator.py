@@ -17,7 +17,8 @@ import adbutils
 import pytest
 
 from orchestrator.sim.avd import Avd, create_avd
-from tests.sim.booted import WAIT_S, free_port
+from tests.ports import even_port
+from tests.sim.booted import WAIT_S
 
 COMPLETED = "Boot completed in "
 
@@ -29,7 +30,7 @@ class Machine:
         self.avd: Avd = create_avd(root / "avd", "x")
         self.home = root / "home"
         self.home.mkdir()
-        self.server_port = free_port()
+        self.server_port = even_port()
         self.env = {
             **{name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ},
             "HOME": str(self.home),
@@ -60,7 +61,7 @@ class Machine:
 
     @asynccontextmanager
     async def phone(self, *argv: str, until: str = COMPLETED) -> AsyncIterator[Running]:
-        port = free_port()
+        port = even_port()
         command = ("-m", "orchestrator.sim", "-avd", "x", "-port", str(port), "-no-window")
         process = await self.spawn(sys.executable, *command, "-skip-adb-auth", *argv)
         running = Running(self, process, port)
@@ -169,7 +170,7 @@ async def test_a_signal_ends_it_with_code_0_and_frees_everything(
 
 @pytest.mark.parametrize("which", [0, 1])
 async def test_a_port_in_use_is_one_clear_error(machine: Machine, which: int) -> None:
-    port = free_port()
+    port = even_port()
     with socket.create_server(("127.0.0.1", port + which)):
         code, said = await machine.ends("-avd", "x", "-port", str(port))
     assert code == 1
@@ -222,7 +223,7 @@ async def test_questions_are_answered_without_a_phone(machine: Machine) -> None:
 
 async def test_one_avd_runs_once_unless_read_only(machine: Machine) -> None:
     async with machine.phone():
-        code, said = await machine.ends("-avd", "x", "-port", str(free_port()))
+        code, said = await machine.ends("-avd", "x", "-port", str(even_port()))
         assert code == 1
         assert "| Running multiple emulators with the same AVD\n" in said
         assert "| Please use -read-only flag to enable this feature.\n" in said
@@ -272,7 +273,7 @@ async def test_a_forced_load_that_fails_deletes_the_snapshot_and_exits(machine: 
         assert "| starting from scratch. Reason: missing saved RAM data" in said
         assert "| performing a cold boot" in said
         assert place.exists()
-    argv = ("-avd", "x", "-port", str(free_port()), "-snapshot", "a", "-force-snapshot-load")
+    argv = ("-avd", "x", "-port", str(even_port()), "-snapshot", "a", "-force-snapshot-load")
     code, said = await machine.ends(*argv)
     assert code == 1
     assert said.splitlines()[-1].endswith(

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.sim.avd import create_avd
-from tests.sim.booted import free_port
+from tests.ports import even_port
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
@@ -43,7 +43,7 @@ def on_small_disk(folder: Path, size: str, *words: str) -> subprocess.CompletedP
 @pytest.mark.parametrize("size", ["60k", "1200k"])
 def test_a_phone_without_room_says_so_and_exits(tmp_path: Path, size: str) -> None:
     create_avd(tmp_path / "avd", "x")
-    port = str(free_port())
+    port = str(even_port())
     argv = ("-m", "orchestrator.sim", "-avd", "x", "-port", port)
     ended = on_small_disk(tmp_path / "avd", size, *argv)
     assert (ended.returncode, ended.stderr) == (1, "")

@@ -17,7 +17,7 @@ from orchestrator.sim.web.address import typed
 from orchestrator.sim.web.flow import Flow, Look
 from tests.sim.booted import ask, booted, is_up, until
 
-SOON_S = 1.0
+SOON_S = 10.0
 
 
 async def rebooted(phone: Phone) -> None:
@@ -108,7 +108,7 @@ def test_a_word_without_end_is_broken_in_no_time() -> None:
     assert len(fonts.shorten(word * 50, 40, 900)) < 200
     flow = Flow([[word, "", "", ""]], 900, Look(40))
     assert "".join(piece.words for piece in flow.pieces) == word
-    assert time.monotonic() - started < 5 * SOON_S
+    assert time.monotonic() - started < SOON_S
 
 
 def test_a_line_of_dots_is_no_riddle_for_the_address_field() -> None:

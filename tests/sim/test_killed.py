@@ -86,7 +86,7 @@ def killed_at_every_step(folder: Path, deed: str) -> list[Path]:
         [sys.executable, "-c", KILLED, str(folder), deed],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=240,
         text=True,
     )
     assert not done.stderr

@@ -6,6 +6,13 @@ import re
 
 from ..faults import DeviceFault
 from ..phone import Device
+from ..status import (
+    parse_appop,
+    parse_bluetooth,
+    parse_call,
+    parse_default_network,
+    parse_location,
+)
 from .expectation import Expectation, Seen, all_of, equal, eventually
 
 _NONE = "emufarm.none"
@@ -116,6 +123,22 @@ def _service_check(device: Device) -> Seen:
     )
 
 
+def _status(device: Device) -> Seen:
+    """A dump without the line that its reader looks for is a fault."""
+    answer = device.shell.answer
+    bluetooth = parse_bluetooth(answer("dumpsys", "bluetooth_manager"))
+    network = sorted(parse_default_network(answer("dumpsys", "connectivity")))
+    call = parse_call(answer("dumpsys", "telephony.registry"))
+    location = parse_location(answer("cmd", "location", "is-location-enabled"))
+    clipboard = parse_appop(
+        answer("cmd", "appops", "get", "com.android.settings", "READ_CLIPBOARD"), "READ_CLIPBOARD"
+    )
+    return Seen(
+        call == "idle",
+        f"bluetooth {bluetooth}, network {network}, {call=}, {location=}, {clipboard=}",
+    )
+
+
 def _root(device: Device) -> Seen:
     user = device.shell.answer("id", "-u").strip()
     return all_of(
@@ -188,6 +211,10 @@ FRAMEWORK = (
     Expectation(
         "services.check", "readiness asks for the input service", "found, and not found",
         _service_check,
+    ),
+    Expectation(
+        "services.status", "oracles read radios, calls, location and app operations",
+        "each says what is looked for, and nobody calls", _status,
     ),
     Expectation("root.su", "adb root would restart adbd", "su 0 is uid 0", _root),
     Expectation("sqlite.runs", "databases are asked on the phone too", r"'1|x|y\n'", _sqlite),

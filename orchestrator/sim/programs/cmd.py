@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..system import services
-from . import am, ime, notify, pm, radios, wm
+from . import am, appops, ime, notify, pm, radios, wm
 from . import input as input_program
 from . import settings as settings_program
 from .call import Call, Program
@@ -30,10 +30,12 @@ async def night(call: Call, arguments: Arguments) -> int:
 
 SERVICES: dict[str, Program] = {
     "activity": am.SERVICE,
+    "appops": appops.SERVICE,
     "bluetooth_manager": radios.BLUETOOTH,
     "connectivity": radios.CONNECTIVITY,
     "input": input_program.input_,
     "input_method": ime.SERVICE,
+    "location": radios.LOCATION,
     "notification": notify.NOTIFICATION,
     "package": pm.SERVICE,
     "settings": settings_program.settings,

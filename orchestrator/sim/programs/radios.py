@@ -1,4 +1,4 @@
-"""Switches of the radios and of power, as `svc` and `cmd wifi|bluetooth_manager|...` turn them."""
+"""Switches of radios, location and power, as `svc` and `cmd wifi|connectivity|...` turn them."""
 
 from __future__ import annotations
 
@@ -107,6 +107,24 @@ async def airplane_mode(call: Call, arguments: Arguments) -> int:
 
 
 CONNECTIVITY = Service("connectivity", {"airplane-mode": airplane_mode})
+
+
+async def location_enabled(call: Call, arguments: Arguments) -> int:
+    settings = call.world.settings
+    if arguments.command == "is-location-enabled":
+        on = settings.get("secure", "location_mode") not in (None, "0")
+        await call.out("true\n" if on else "false\n")
+        return 0
+    # As Boolean.parseBoolean: whatever is not true is false.
+    on = arguments.required().lower() == "true"
+    settings.put("secure", "location_mode", "3" if on else "0")
+    return 0
+
+
+LOCATION = Service(
+    "location",
+    {"is-location-enabled": location_enabled, "set-location-enabled": location_enabled},
+)
 
 
 async def svc(call: Call) -> int:

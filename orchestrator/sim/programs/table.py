@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..disk import Disk
 from . import (
     am,
+    appops,
     archive,
     cmd,
     compare,
@@ -41,9 +42,9 @@ from . import (
 from .call import Program
 
 _MODULES = (
-    am, archive, cmd, compare, content, date, dumpsys, encode, files, find, grep, ime, input,
-    listing, logcat, machine, monkey, paths, pm, printing, props, radios, screen, sed, service,
-    settings, shells, sorting, sqlite, tasks, telecom, text, wm,
+    am, appops, archive, cmd, compare, content, date, dumpsys, encode, files, find, grep, ime,
+    input, listing, logcat, machine, monkey, paths, pm, printing, props, radios, screen, sed,
+    service, settings, shells, sorting, sqlite, tasks, telecom, text, wm,
 )  # fmt: skip
 PROGRAMS: dict[str, Program] = {
     name: program for module in _MODULES for name, program in module.PROGRAMS.items()

@@ -24,8 +24,9 @@ from orchestrator.sim.disk import Disk
 from orchestrator.sim.faults import Faults
 from orchestrator.sim.streams import Sink, Source
 from orchestrator.sim.world import World
+from tests.ports import even_port
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,7 @@ def _answers(port: int) -> bool:
 
 @contextmanager
 def adb_server(home: Path) -> Iterator[AdbServer]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = AdbServer(probe.getsockname()[1], home)
+    server = AdbServer(even_port(), home)
     command = [adbutils.adb_path(), "nodaemon", "server"]
     with (home / "server.log").open("wb") as log:
         process = subprocess.Popen(command, env=server.env, stdout=log, stderr=log)

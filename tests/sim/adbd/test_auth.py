@@ -51,7 +51,7 @@ async def test_any_other_host_is_unauthorized(tmp_path: Path, server: AdbServer)
         wrong = base64.b64encode(raw).decode()
         phone.world.disk.own(KEYS_FILE).write_text(f"{wrong} somebody@else\n")
         assert await announce(server.port, phone.adbd.port)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while "unauthorized" not in (await phone.adb("devices")).text:
                 pass
         refused = await phone.adb("shell", "echo", "in")

@@ -36,7 +36,7 @@ async def ask(phone: Phone, host: str, port: int, line: bytes) -> bytes:
     wire = await phone.world.network.connect(host, port)
     try:
         await wire.write(line)
-        return await asyncio.wait_for(wire.read(), 10)
+        return await asyncio.wait_for(wire.read(), 60)
     finally:
         wire.close()
 
@@ -93,7 +93,7 @@ async def test_the_last_words_through_a_forwarded_port_arrive(phone: Phone) -> N
         there = await host.open("tcp:8080")
         last = [(WRTE, b"goodbye"), (CLSE, b"")]
         host.writer.write(b"".join(encode(word, 7, there, data) for word, data in last))
-        assert await asyncio.wait_for(heard.get(), 10) == b"goodbye"
+        assert await asyncio.wait_for(heard.get(), 60) == b"goodbye"
 
 
 async def test_large_answers_pass_a_reversed_port(phone: Phone, host_port: int) -> None:
@@ -104,7 +104,7 @@ async def test_large_answers_pass_a_reversed_port(phone: Phone, host_port: int) 
     for _ in range(40):
         await wire.write(sent)
     while len(got) < 40 * len(sent):
-        got += await asyncio.wait_for(wire.read(), 10)
+        got += await asyncio.wait_for(wire.read(), 60)
     assert got == sent.upper() * 40
     wire.close()
 
@@ -156,7 +156,7 @@ async def test_reversed_ports_end_with_their_connection(phone: Phone, host_port:
     await phone.adb("reverse", "tcp:8080", f"tcp:{host_port}")
     wire = await phone.world.network.connect("127.0.0.1", 8080)
     phone.adbd.drop_all()
-    assert await asyncio.wait_for(wire.read(), 10) == b""
+    assert await asyncio.wait_for(wire.read(), 60) == b""
     await phone.connect()
     with pytest.raises(ConnectionRefusedError):
         await phone.world.network.connect("127.0.0.1", 8080)
@@ -184,12 +184,12 @@ async def test_adb_forward_reaches_a_guest_s_listener(phone: Phone) -> None:
     port = int((await phone.adb("forward", "tcp:0", "tcp:7000")).text)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(b"world")
-    assert await asyncio.wait_for(reader.read(), 10) == b"hello world"
+    assert await asyncio.wait_for(reader.read(), 60) == b"hello world"
     writer.close()
 
 
 async def test_adb_forward_to_a_silent_port_is_closed(phone: Phone) -> None:
     port = int((await phone.adb("forward", "tcp:0", "tcp:7001")).text)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    assert await asyncio.wait_for(reader.read(), 10) == b""
+    assert await asyncio.wait_for(reader.read(), 60) == b""
     writer.close()

@@ -157,7 +157,7 @@ async def converse(phone: Phone, data: bytes, size: int) -> bytes:
     reader, writer = await phone.request("sync:")
     writer.write(data)
     try:
-        return await asyncio.wait_for(reader.readexactly(size), 10)
+        return await asyncio.wait_for(reader.readexactly(size), 60)
     finally:
         writer.close()
 
@@ -222,7 +222,7 @@ async def test_an_interrupted_push_leaves_no_half_file(phone: Phone) -> None:
     await say(phone, half + struct.pack("<4sI", b"DATA", 60_000) + bytes(1000))
     await phone.adbd.settled()
     for task in asyncio.all_tasks() - {asyncio.current_task()}:
-        await asyncio.wait([task], timeout=5)
+        await asyncio.wait([task], timeout=60)
     assert not phone.world.disk.exists(f"{TMP}/f", 0)
 
 

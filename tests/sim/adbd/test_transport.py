@@ -148,7 +148,7 @@ async def test_a_host_that_closes_a_stream_ends_its_command(phone: Phone) -> Non
         stream = await host.open("shell:forever")
         await host.receive()
         host.send(CLSE, 7, stream)
-        await asyncio.wait_for(phone.cancelled.wait(), 10)
+        await asyncio.wait_for(phone.cancelled.wait(), 60)
 
 
 async def test_a_host_that_vanishes_leaves_no_task_behind(phone: Phone) -> None:
@@ -156,7 +156,7 @@ async def test_a_host_that_vanishes_leaves_no_task_behind(phone: Phone) -> None:
     async with raw_host(phone.adbd.port) as host:
         await host.open("shell,v2,pty:forever")
         await host.receive()
-    await asyncio.wait_for(phone.cancelled.wait(), 10)
+    await asyncio.wait_for(phone.cancelled.wait(), 60)
     await phone.adbd.settled()
     assert asyncio.all_tasks() <= before
 
@@ -256,9 +256,9 @@ async def test_an_interactive_shell_prompts_and_survives_control_c(
             (b"echo a  b\r", b"a b\r\n"),
         ):
             writer.write(typed)
-            await asyncio.wait_for(reader.readuntil(shown), 10)
+            await asyncio.wait_for(reader.readuntil(shown), 60)
         writer.write(b"exit\r")
-        assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"exit\r\n")
+        assert (await asyncio.wait_for(reader.read(), 60)).endswith(b"exit\r\n")
         writer.close()
 
 
@@ -270,7 +270,7 @@ async def test_control_d_ends_the_program_that_reads_not_the_shell(
         reader, writer = await phone.request("shell:")
         # All at once: what is typed ahead of an end is not lost to it, nor is the end to it.
         writer.write(b"cat\rone\r\x04cat\rtw\x04o\x04\x04echo $?; su\r\x04exit 3\rnever")
-        shown = await asyncio.wait_for(reader.read(), 10)
+        shown = await asyncio.wait_for(reader.read(), 60)
         writer.close()
         assert shown.count(b"one\r\n") == 2  # echoed, and by cat
         assert b"two" in shown

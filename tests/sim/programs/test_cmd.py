@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from orchestrator.sim import system
 from tests.sim.programs.terminal import Terminal
 
@@ -61,6 +63,47 @@ async def test_airplane_mode_and_bluetooth_are_settings(terminal: Terminal) -> N
     assert await terminal.out("cmd connectivity airplane-mode") == "enabled\n"
     await terminal.out("cmd bluetooth_manager disable")
     assert await terminal.out("settings get global bluetooth_on") == "0\n"
+
+
+async def test_location_is_a_switch(terminal: Terminal) -> None:
+    for word in ("false", "true"):
+        assert await terminal.out(f"cmd location set-location-enabled {word}") == ""
+        assert await terminal.out("cmd location is-location-enabled") == f"{word}\n"
+        assert f"Location Setting: {word}\n" in await terminal.out("dumpsys location")
+
+
+async def test_an_apps_operation_is_told_by_what_differs_from_its_default(
+    terminal: Terminal,
+) -> None:
+    app = "com.android.chrome"
+    ask = f"cmd appops get {app} READ_CLIPBOARD"
+    assert await terminal.out(ask) == "No operations.\nDefault mode: allow\n"
+    await terminal.out(f"cmd appops set {app} READ_CLIPBOARD ignore")
+    assert await terminal.out(ask) == "READ_CLIPBOARD: ignore\n"
+    assert "READ_CLIPBOARD: ignore\n" in await terminal.out(f"appops get {app}")
+    await terminal.out(f"cmd appops set {app} READ_CLIPBOARD allow")
+    assert await terminal.out(ask) == "No operations.\nDefault mode: allow\n"
+
+
+async def test_a_permission_that_was_not_given_is_its_operations_mode(terminal: Terminal) -> None:
+    installed = terminal.world.packages
+    package = replace(installed.all()[0], permissions=("android.permission.CAMERA",))
+    installed.put(package)
+    ask = f"cmd appops get {package.name} CAMERA"
+    await terminal.out(f"pm revoke {package.name} android.permission.CAMERA")
+    assert await terminal.out(ask) == "Uid mode: CAMERA: ignore\n"
+    await terminal.out(f"pm grant {package.name} android.permission.CAMERA")
+    assert await terminal.out(ask) == "No operations.\nDefault mode: allow\n"
+
+
+async def test_an_unknown_app_operation_or_mode_is_an_error(terminal: Terminal) -> None:
+    for line, text in (
+        ("get com.none CAMERA", "Error: No UID for com.none in user 0\n"),
+        ("get com.android.chrome FLY", "Error: Unknown operation string: FLY\n"),
+        ("set com.android.chrome CAMERA maybe", "Error: Mode maybe is not valid,\n"),
+    ):
+        ran = await terminal.run(f"cmd appops {line}")
+        assert (ran.code, ran.err) == (255, text)
 
 
 async def test_settings_and_window_are_the_programs_of_their_own(terminal: Terminal) -> None:

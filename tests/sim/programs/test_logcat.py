@@ -85,7 +85,7 @@ async def test_a_follower_sees_lines_as_they_come(terminal: Terminal) -> None:
     for text in ("one", "two"):
         await asyncio.sleep(0)
         terminal.world.logcat.write("T", text)
-    assert await asyncio.wait_for(follower, 5) == 0
+    assert await asyncio.wait_for(follower, 60) == 0
     assert out.data.decode() == f"{HEADER}one\ntwo\n"
 
 

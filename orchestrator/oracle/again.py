@@ -1,0 +1,109 @@
+"""Does what stands in the evidence give the decision that stands beside it?
+
+The oracle is made again from the event's question and given the raw results that were kept. Where
+one of them was cut, the facts are taken as recorded, and only digest and decision are computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..events.canonical import Json, digest
+from ..settings import RAW_LIMIT
+from .make import heard
+from .oracle import Oracle, Raw, Told, converse, unanswered
+from .trace import decision_fields, query_fields
+
+Read = Callable[[str], bytes]  # a kept raw result by its name below the bundle
+
+
+class _Differs(Exception):
+    """The evidence is not of one piece; the text says how."""
+
+
+def again(event: Mapping[str, Any], raw: Read) -> list[str]:
+    """A sentence for each difference; empty where the decision follows from the evidence."""
+    name = event.get("oracle_name")
+    try:
+        oracle = heard(event["question"])
+        return [f"{name}: {text}" for text in _differences(event, oracle, raw)]
+    except _Differs as difference:
+        return [f"{name}: {difference}"]
+    except Exception as error:  # noqa: BLE001 - whatever was done to the evidence is a difference
+        return [f"{name}: the event cannot be computed again: {type(error).__name__}: {error}"]
+
+
+def _differences(event: Mapping[str, Any], oracle: Oracle, raw: Read) -> list[str]:
+    wrong = []
+    results = [_raw(entry, raw) for entry in event["raw"]]
+    facts, fault = event["facts"], None
+    if None not in results:
+        told = _replayed(oracle, [each for each in results if each is not None])
+        facts, fault = told.facts, told.fault
+        if [query_fields(query) for query, _ in told.answers] != event["queries"]:
+            wrong.append("its queries are not those that the question asks")
+        if facts != event["facts"]:
+            wrong.append(f"the raw results give {_short(facts)}, not {_short(event['facts'])}")
+    elif facts is None:
+        # Nothing says why there are no facts, but that without any nothing can be concluded.
+        fault = str(event["decision"]["reason"]).removeprefix(unanswered(""))
+    wrong += [
+        f"its {key} is {_short(event[key])}, not {_short(wanted)}"
+        for key, wanted in _computed(event, oracle, facts, fault).items()
+        if event[key] != wanted
+    ]
+    return wrong
+
+
+def _computed(
+    event: Mapping[str, Any], oracle: Oracle, facts: Json, fault: str | None
+) -> dict[str, Json]:
+    if fault is None:
+        decision = oracle.decide(facts)
+        holds, reason = decision.holds, decision.reason
+    else:
+        holds, reason = None, unanswered(fault)
+    return {
+        "oracle_name": oracle.question.name,
+        "oracle_type": oracle.question.kind,
+        "result_digest": digest(event["facts"]),
+        "decision": decision_fields(holds, reason, forbidden=event["forbidden"]),
+        "capabilities_required": list(oracle.needs),
+        "anti_gaming_notes": list(oracle.notes),
+    }
+
+
+def _raw(entry: Mapping[str, Any], read: Read) -> Raw | None:
+    """The raw result of an entry; None where it was cut."""
+    file, size = entry["file"], entry["size"]
+    try:
+        data = read(file)
+    except OSError as error:
+        raise _Differs(f"{file} cannot be read: {error.strerror}") from error
+    if len(data) == RAW_LIMIT < size:
+        return None
+    if len(data) != size or hashlib.sha256(data).hexdigest() != entry["sha256"]:
+        raise _Differs(f"{file} is not what was recorded of it")
+    return Raw(data, entry["exit_code"], entry["error"])
+
+
+def _replayed(oracle: Oracle, results: list[Raw]) -> Told:
+    left = iter(results)
+
+    def put(query: object) -> Raw:
+        try:
+            return next(left)
+        except StopIteration:
+            raise _Differs("it asked for more than there are raw results of") from None
+
+    told = converse(oracle, put)
+    if next(left, None) is not None:
+        raise _Differs("there are raw results that it never asked for")
+    return told
+
+
+def _short(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
