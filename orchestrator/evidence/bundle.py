@@ -22,13 +22,14 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from ..errors import EmufarmError
+from ..settings import RAW_LIMIT
 
 TRACES = (
     "action_trace", "obs_trace", "foreground_trace", "device_trace", "screen_trace",
     "agent_call_trace", "agent_action_trace", "ui_elements", "oracle_trace",
     "device_input_trace", "consent_trace",
 )  # fmt: skip
-RAW_LIMIT = 1 << 20  # of one oracle's raw output; the digest is over the whole
+FOLDERS = ("screenshots", "ui_dump", "oracle_raw")
 Fields = dict[str, Any]
 
 
@@ -55,7 +56,7 @@ class Bundle:
 
     def __enter__(self) -> Self:
         with _writing():
-            for name in ("screenshots", "ui_dump", "oracle_raw"):
+            for name in FOLDERS:
                 (self.folder / name).mkdir(parents=True)
             for name in TRACES:
                 file = (self.folder / f"{name}.jsonl").open("w", encoding="utf-8")
@@ -95,12 +96,12 @@ class Bundle:
         self._once(name, data)
         return name, digest
 
-    def raw(self, text: str) -> tuple[str, str]:
-        data = text.encode("utf-8", "replace")
+    def raw(self, data: bytes) -> Fields:
+        """Where an oracle's raw result is kept; digest and size are those of the whole."""
         digest = hashlib.sha256(data).hexdigest()
         name = f"oracle_raw/{digest[:16]}.txt"
         self._once(name, data[:RAW_LIMIT])
-        return name, digest
+        return {"file": name, "sha256": digest, "size": len(data)}
 
     def _once(self, name: str, data: bytes) -> None:
         path = self.folder / name

@@ -1,0 +1,185 @@
+"""How is evidence read that anybody may have written?
+
+Within bounds, a line at a time, following no link. What cannot be read is a finding, never an
+exception.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from .finding import Findings
+
+LINE_LIMIT = 32 << 20  # an agent may say 10 MB in one line
+LINES_LIMIT = 200_000
+DOCUMENT_LIMIT = 64 << 20
+FILES_LIMIT = 200_000  # in one folder of a bundle
+_CHUNK = 1 << 20
+
+Fields = dict[str, Any]
+
+
+class _Refused(ValueError):
+    """Something that JSON readers let pass and evidence may not hold."""
+
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(text)
+        self.rule = rule
+
+
+def parse(data: bytes) -> Any:
+    """The value; ValueError or RecursionError where it is none that evidence may hold."""
+    return json.loads(
+        data.decode("utf-8"), parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs
+    )
+
+
+def _constant(word: str) -> Any:
+    raise _Refused("not_finite", f"{word} is no number")
+
+
+def _float(word: str) -> float:
+    value = float(word)
+    if math.isinf(value):
+        raise _Refused("not_finite", f"{word[:40]} is beyond any number")
+    return value
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> Fields:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Refused("key_twice", "an object has a key twice")
+    return found
+
+
+class Folder:
+    """One folder of evidence; what is wrong with a file in it goes to `findings`."""
+
+    def __init__(self, path: Path, findings: Findings) -> None:
+        self.path = path
+        self.findings = findings
+
+    def exists(self, name: str) -> bool:
+        return os.path.lexists(self.path / name)
+
+    def document(self, name: str) -> Fields | None:
+        """The object in a JSON file; None, and a finding, where there is none."""
+        with_file = self._open(name)
+        if with_file is None:
+            return None
+        with with_file as file:
+            data = file.read(DOCUMENT_LIMIT + 1)
+        if len(data) > DOCUMENT_LIMIT:
+            self.findings.add(name, 0, "too_long", f"it is longer than {DOCUMENT_LIMIT} bytes")
+            return None
+        return self._object(name, 0, data)
+
+    def lines(self, name: str) -> Iterator[tuple[int, Fields | None]]:
+        """Number and object of each line; None, and a finding, for one that is none.
+
+        Line 0 and None where there is nothing to be read.
+        """
+        with_file = self._open(name)
+        if with_file is None:
+            yield 0, None
+            return
+        with with_file as file:
+            number = 0
+            while data := file.readline(LINE_LIMIT + 1):
+                number += 1
+                if len(data) > LINE_LIMIT or number > LINES_LIMIT:
+                    text = f"more than {LINES_LIMIT} lines, or a line of over {LINE_LIMIT} bytes"
+                    self.findings.add(name, number, "too_long", text)
+                    yield number, None
+                    return
+                if not data.endswith(b"\n"):
+                    self.findings.add(name, number, "not_json", "the last line has no end")
+                    yield number, None
+                    return
+                yield number, self._object(name, number, data)
+
+    def measure(self, name: str) -> tuple[int, str] | None:
+        """Size and sha256 of a file, or a finding."""
+        with_file = self._open(name)
+        if with_file is None:
+            return None
+        hasher, size = hashlib.sha256(), 0
+        with with_file as file:
+            while piece := file.read(_CHUNK):
+                size += len(piece)
+                hasher.update(piece)
+        return size, hasher.hexdigest()
+
+    def start(self, name: str, count: int) -> bytes:
+        """The first bytes of a file that was measured."""
+        with_file = self._open(name)
+        if with_file is None:
+            return b""
+        with with_file as file:
+            return file.read(count)
+
+    def names(self, folder: str) -> list[str]:
+        """What is in a folder of the bundle; links and other folders are findings."""
+        try:
+            status = (self.path / folder).lstat()
+            if not stat.S_ISDIR(status.st_mode):
+                self.findings.add(folder, 0, "not_plain", "it is no folder")
+                return []
+            found: list[str] = []
+            with os.scandir(self.path / folder) as entries:
+                for entry in entries:
+                    if len(found) >= FILES_LIMIT:
+                        text = f"it holds more than {FILES_LIMIT} files"
+                        self.findings.add(folder, 0, "too_long", text)
+                        break
+                    if entry.is_file(follow_symlinks=False):
+                        found.append(f"{folder}/{entry.name}")
+                    else:
+                        text = "it is no plain file"
+                        self.findings.add(f"{folder}/{entry.name}", 0, "not_plain", text)
+        except FileNotFoundError:
+            self.findings.add(folder, 0, "file_missing", "the folder is not there")
+            return []
+        except OSError as error:
+            self.findings.add(folder, 0, "not_plain", f"it cannot be read: {error.strerror}")
+            return []
+        return sorted(found)
+
+    def _open(self, name: str) -> IO[bytes] | None:
+        # Not blocking: a pipe without a writer would never open.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            descriptor = os.open(self.path / name, flags)
+        except FileNotFoundError:
+            self.findings.add(name, 0, "file_missing", "it is not there")
+            return None
+        except (OSError, ValueError) as error:
+            self.findings.add(name, 0, "not_plain", f"it cannot be opened: {error}")
+            return None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            self.findings.add(name, 0, "not_plain", "it is no plain file")
+            return None
+        return os.fdopen(descriptor, "rb")
+
+    def _object(self, name: str, line: int, data: bytes) -> Fields | None:
+        try:
+            value = parse(data)
+        except _Refused as refused:
+            self.findings.add(name, line, refused.rule, str(refused))
+        except RecursionError:
+            self.findings.add(name, line, "not_json", "it is nested too deeply")
+        except ValueError as error:
+            self.findings.add(name, line, "not_json", str(error))
+        else:
+            if isinstance(value, dict):
+                return value
+            self.findings.add(name, line, "not_json", f"it is a {type(value).__name__}")
+        return None
