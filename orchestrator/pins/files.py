@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,17 @@ def tree_sha256(folder: Path, keep: Keep = lambda name: True) -> str:
     return digest(tree(folder, keep))
 
 
-def source_sha256(folder: Path) -> str:
+def source_files(folder: Path) -> Iterator[tuple[str, Path]]:
     """A program's own files; what Python caches beside them is not part of it."""
-    return tree_sha256(folder, lambda name: "__pycache__" not in name.split("/"))
+    return tree_files(folder, _own)
+
+
+def source_sha256(folder: Path) -> str:
+    return tree_sha256(folder, _own)
+
+
+def _own(name: str) -> bool:
+    return "__pycache__" not in name.split("/")
 
 
 def _content(path: Path) -> str:
@@ -56,13 +64,23 @@ def read_json(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
+def json_bytes(value: Any) -> bytes:
+    """What `write_json` writes: equal values give equal files."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass") + b"\n"
+
+
 def write_json(path: Path, value: Any) -> None:
     """Readable, durable, and never seen half-written."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    write_whole(path, [json_bytes(value)])
+
+
+def write_whole(path: Path, parts: Iterable[bytes]) -> None:
+    """Durable, and never seen half-written; the parts need not be in memory at once."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with new.open("wb") as file:
-            file.write(text.encode("utf-8", "surrogatepass") + b"\n")
+            file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)

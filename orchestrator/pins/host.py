@@ -46,9 +46,10 @@ def kvm(device: Path) -> dict[str, Any]:
     """Whether an emulator could be accelerated here."""
     if not device.exists():
         return {"present": False, "usable": False, "why": f"{device} does not exist"}
-    usable = os.access(device, os.R_OK | os.W_OK)
-    why = None if usable else f"this user may not read and write {device}"
-    return {"present": True, "usable": usable, "why": why}
+    if not os.access(device, os.R_OK | os.W_OK):
+        why = f"this user may not read and write {device}"
+        return {"present": True, "usable": False, "why": why}
+    return {"present": True, "usable": True}
 
 
 def pip_version() -> str | Unknown:

@@ -1,27 +1,45 @@
 """Which baked image is this, and how does a phone prove that it is back in it?
 
-`golden.lock.json` stands beside a golden AVD; a reset is held against it.
+`golden.lock.json` stands beside a golden AVD, `images/<profile>/image.lock.json` names a container
+image that holds one; a reset is held against either.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ..errors import EmufarmError
 from ..events.canonical import canonical
 from .files import read_json, write_json
+from .system_image import SystemImage
 
 FILE = "golden.lock.json"
-SCHEMA = 1
+IMAGE_FILE = "image.lock.json"
+SCHEMA = 2
 MARKER = "/data/local/tmp/emufarm-marker.json"  # baked into the phone
 
 
 class BadLock(EmufarmError):
     """The lock is missing, or is not one that this version wrote."""
+
+
+ImageId = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+@dataclass(frozen=True)
+class Container:
+    """The container image, and what it was baked with."""
+
+    image: ImageId  # what the engine itself calls it
+    tag: str
+    sdk_sha256: str  # over every file of the SDK in it
+    snapshots: dict[str, str]  # tag -> sha256, as `snapshot_sha256`
+    host_cpu: str  # no emulator checks it, yet a snapshot may hang on another model
+    pushed: dict[str, str]  # name in a registry -> the digest it has there
 
 
 @dataclass(frozen=True)
@@ -35,10 +53,13 @@ class ImageLock:
     nonce: str
     fingerprint: str
     emulator_version: str | None
+    adb_version: str
+    system_image: SystemImage
     config_ini: str
     config_sha256: str
     snapshot_sha256: str  # without snapshot.pb, which changes with every load
     baked_ts_ms: int
+    container: Container | None = None  # None: a golden AVD in a folder of this machine
 
     @property
     def marker(self) -> str:
@@ -46,7 +67,10 @@ class ImageLock:
         return marker(self.snapshot, self.nonce)
 
     def as_json(self) -> dict[str, Any]:
-        return {"schema_version": SCHEMA, **asdict(self)}
+        told = {"schema_version": SCHEMA, **asdict(self)}
+        if self.container is None:
+            del told["container"]
+        return told
 
 
 _LOCK = TypeAdapter(ImageLock)
@@ -54,6 +78,12 @@ _LOCK = TypeAdapter(ImageLock)
 
 def marker(tag: str, nonce: str) -> str:
     return canonical({"nonce": nonce, "tag": tag}).decode()
+
+
+def ini(text: str) -> dict[str, str]:
+    """config.ini's keys and values."""
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
+    return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def read_lock(path: Path) -> ImageLock:

@@ -1,7 +1,7 @@
 """What must a run name to be repeatable? `run_manifest.json` and `env_capabilities.json`.
 
-Pure: facts in, documents out. Both are written when a run starts and again as devices report;
-what is not known yet says so.
+Pure: facts in, documents out. What is not known says why, and only that is null; what devices say
+of themselves is added once they have all spoken (documents.py).
 """
 
 from __future__ import annotations
@@ -13,43 +13,40 @@ from typing import Any
 from ..plan.plan import Plan
 from ..settings import RunSettings
 from .host import unknown
-from .lock import ImageLock
+from .lock import ImageLock, ini
 from .profile import Profile
 
-SCHEMA = 1
+MANIFEST, CAPABILITIES = "run_manifest.json", "env_capabilities.json"
+SCHEMA = 2
 ACTION_TRACE_LEVEL = "L0"  # the harness itself executes and records each input
-_NOT_YET = "no device has reported yet"
-_NO_SDK_TOOL = "not used: the AVD is written without it"
-_NO_MODEL = "the harness calls no model; a command agent's own calls are not seen by it"
+_UNTOLD = "the device did not tell it"
+_NO_CONTAINER = "the local backend runs phones as processes, not in containers"
+_NO_CACHE = "the harness itself calls no model"
 
 Facts = Mapping[str, Any]
 
 
 def android_facts(
-    profile: Profile,
-    lock: ImageLock,
-    *,
-    adb_version: str,
-    system_image_sha256: str | None,
-    devices: Mapping[str, Facts],
+    profile: Profile, lock: ImageLock, *, emulator: list[str], adb_version: str, sdk: Facts
 ) -> dict[str, Any]:
-    """The image, and each device's own answers by its id: an `Identity` as JSON."""
-    config = _ini(lock.config_ini)
+    """The image, and the tools beside it."""
+    config = ini(lock.config_ini)
     return {
         "profile": profile.name,
         "profile_digest": profile.digest,
         "api_level": profile.api_level,
-        "system_image": profile.system_image,
-        "system_image_sha256": system_image_sha256 or unknown("the system image is not at hand"),
+        "system_image": {"package": profile.system_image, **asdict(lock.system_image)},
         "fingerprint": lock.fingerprint,
         "emulator_version": lock.emulator_version or unknown("the emulator did not tell it"),
+        "emulator_command": emulator,
         "adb_version": adb_version,
-        "sdkmanager_version": unknown(_NO_SDK_TOOL),
-        "avdmanager_version": unknown(_NO_SDK_TOOL),
+        "sdkmanager_version": sdk["sdkmanager"]["version"],
+        "avdmanager_version": sdk["avdmanager"]["version"],
         "avd": {
             "name": lock.avd,
             "config_ini": lock.config_ini,
             "config_sha256": lock.config_sha256,
+            "config": known(config, "config.ini leaves it empty"),
             "cpu_arch": _key(config, "hw.cpu.arch"),
             "ram_mb": _key(config, "hw.ramSize"),
             "disk": _key(config, "disk.dataPartition.size"),
@@ -57,10 +54,23 @@ def android_facts(
             "height_px": _key(config, "hw.lcd.height"),
             "density_dpi": _key(config, "hw.lcd.density"),
         },
-        "input_method": _common(devices, "input_method"),
+        "image_digest": lock.digest,
+        "container_image": asdict(lock.container) if lock.container else unknown(_NO_CONTAINER),
         "snapshot_tag": lock.snapshot,
-        "image_lock": {k: v for k, v in lock.as_json().items() if k != "config_ini"},
-        "devices": {name: dict(facts) for name, facts in sorted(devices.items())},
+        "snapshot_sha256": lock.snapshot_sha256,
+        "image_lock": known(
+            {k: v for k, v in lock.as_json().items() if k != "config_ini"},
+            "the emulator did not tell it",
+        ),
+        **device_facts({}),
+    }
+
+
+def device_facts(devices: Mapping[str, Facts]) -> dict[str, Any]:
+    """Each device's own answers by its id, and what all of them have in common."""
+    return {
+        "input_method": _common(devices, "input_method"),
+        "devices": {name: known(facts, _UNTOLD) for name, facts in sorted(devices.items())},
     }
 
 
@@ -70,7 +80,8 @@ def run_manifest(
     *,
     created_ts_ms: int,
     backend: str,
-    agent_trusted: bool,
+    agent: Facts,
+    inference: Facts,
     repo: Facts,
     android: Facts,
 ) -> dict[str, Any]:
@@ -79,8 +90,8 @@ def run_manifest(
         "created_ts_ms": created_ts_ms,
         "execution_mode": backend,
         "seed": plan.seed,
-        "agent": {"name": plan.agent, "trusted_with_host": agent_trusted},
-        "inference": unknown(_NO_MODEL),
+        "agent": dict(agent),
+        "inference": dict(inference),
         "reproducibility": {
             "plan_digest": plan.digest,
             "profile": plan.profile,
@@ -90,13 +101,14 @@ def run_manifest(
             "repeats": plan.repeats,
             "variants": list(settings.variants),
             "limits": asdict(settings.limits),
+            **({} if settings.noise is None else {"noise": settings.noise}),
             "version": repo["version"],
             "commit": repo["commit"],
             "dirty": repo["dirty"],
             "lock_sha256": repo["lock_sha256"],
         },
         "android": dict(android),
-        "llm_cache": {"enabled": False, "why": _NO_MODEL},
+        "llm_cache": {"enabled": False, "why": _NO_CACHE},
         "action_trace_level": ACTION_TRACE_LEVEL,
     }
 
@@ -110,13 +122,21 @@ def env_capabilities(
         "host": dict(host),
         "repo": dict(repo),
         "android": dict(android),
-        "host_artifacts": unknown("no oracle of this version reads files of the host"),
+        "host_artifacts": {"case_site": "requests, and what pages posted, in each bundle"},
     }
 
 
-def _ini(text: str) -> dict[str, str]:
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
-    return {key.strip(): value.strip() for key, _, value in pairs}
+def known(value: Any, why: str) -> Any:
+    """The same, with the reason wherever there is nothing."""
+    if value is None or value == "":
+        return unknown(why)
+    if isinstance(value, Mapping):
+        if value.keys() == unknown(why).keys():
+            return dict(value)
+        return {key: known(one, why) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [known(one, why) for one in value]
+    return value
 
 
 def _key(config: Mapping[str, str], name: str) -> Any:
@@ -127,7 +147,7 @@ def _common(devices: Mapping[str, Facts], key: str) -> Any:
     """What all devices say; they are of one image, so a difference is news."""
     told = {facts.get(key) for facts in devices.values()}
     if not told:
-        return unknown(_NOT_YET)
+        return unknown("no device has reported")
     if len(told) > 1:
         return unknown(f"devices differ: {', '.join(sorted(map(str, told)))}")
-    return told.pop() or unknown("the device did not tell it")
+    return told.pop() or unknown(_UNTOLD)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..errors import UsageError
 from ..events.canonical import digest
+from .strict_yaml import read_yaml, sentence
 
 FILE = "profile.yaml"
 IMAGES_VARIABLE = "EMUFARM_IMAGES"
@@ -22,6 +22,15 @@ Namespace = Literal["system", "secure", "global"]
 # The console quotes nothing, so a tag is one plain word.
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Seconds = Annotated[float, Field(ge=0, le=600)]
+# A file: address lies in the build's context, as the stand-in SDK does.
+Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+/|file:///)\S+$")]
+Sha1 = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Package = Annotated[str, Field(pattern=r"^[A-Za-z]\w*(\.[A-Za-z]\w*)+$")]
+# Goes into a shell's word list while the image is built.
+DebianPackage = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]+$")]
+# A liveness monitor of the emulator may delete it.
+_UNSAFE_TAG = "default_boot"
 
 
 class _Strict(BaseModel):
@@ -33,6 +42,75 @@ class Bake(_Strict):
 
     rest_s: Seconds = 30.0  # the emulator itself still writes settings after a boot
     settings: dict[Namespace, dict[str, str]] = {}
+
+
+class Part(_Strict):
+    """A zip of the SDK, by what it must be before anything of it is unpacked."""
+
+    url: Url
+    size: Annotated[int, Field(ge=1)] | None = None
+    sha1: Sha1 | None = None
+    sha256: Sha256 | None = None
+
+    @model_validator(mode="after")
+    def _checkable(self) -> Self:
+        if self.sha1 is None and self.sha256 is None:
+            raise ValueError("give its sha1 or its sha256: what cannot be checked is not unpacked")
+        return self
+
+
+class Sdk(_Strict):
+    """Three zips, or the stand-in that `emufarm sim sdk` makes of the simulated phone."""
+
+    standin: bool = False
+    emulator: Part | None = None
+    platform_tools: Part | None = None
+    system_image: Part | None = None
+    packages: list[DebianPackage] = []  # what the emulator's programs are linked to
+
+    @model_validator(mode="after")
+    def _one_or_the_other(self) -> Self:
+        given = [part is not None for part in (self.emulator, self.platform_tools)]
+        given.append(self.system_image is not None)
+        if self.standin and any(given):
+            raise ValueError("a stand-in SDK has no parts to download: name the parts or standin")
+        if not self.standin and not all(given):
+            raise ValueError("name emulator, platform_tools and system_image, or standin: true")
+        return self
+
+
+class Apk(_Strict):
+    """An app that is installed before the first snapshot is saved."""
+
+    url: Url
+    sha256: Sha256
+    package: Package
+    version: str
+    grants: list[str] = []  # permissions, by their full names
+
+
+class Resources(_Strict):
+    """What one device may use, and must have."""
+
+    cpus: Annotated[float, Field(gt=0, le=64)] = 4.0
+    memory_mb: Annotated[int, Field(ge=256)] = 8192
+    pids: Annotated[int, Field(ge=64)] = 2048
+    disk_mb: Annotated[int, Field(ge=1)] = 16384  # free, where the private AVD will stand
+
+
+class Step(_Strict):
+    """A shell command on the phone, and the question that tells whether it took effect."""
+
+    run: Annotated[str, Field(min_length=1)]
+    ask: Annotated[str, Field(min_length=1)]
+    want: str  # the whole answer, stripped
+
+
+class Snapshot(_Strict):
+    """One state to save: what is done to the phone, after `bake`, before it is."""
+
+    tag: Tag
+    setup: list[Step] = []
 
 
 class Profile(_Strict):
@@ -49,6 +127,28 @@ class Profile(_Strict):
     loads: Annotated[int, Field(ge=1, le=60)]  # an emulator has been seen to die after 64
     roles: dict[str, str]  # a case's word for an app -> its package
     bake: Bake = Bake()
+    sdk: Sdk | None = None  # without one there is no container image of this profile
+    licence: Annotated[str, Field(min_length=1)] | None = None  # a person accepts it at each build
+    kvm: bool = False
+    resources: Resources = Resources()
+    apks: list[Apk] = []
+    snapshots: list[Snapshot] = []  # none: `snapshot` alone, set up as `bake` says
+
+    @model_validator(mode="after")
+    def _tags(self) -> Self:
+        tags = [one.tag for one in self.snapshots]
+        if len(set(tags)) != len(tags):
+            raise ValueError("two snapshots have the same tag")
+        if _UNSAFE_TAG in (self.snapshot, *tags):
+            raise ValueError(f"a snapshot cannot be called {_UNSAFE_TAG}: the emulator deletes it")
+        if tags and self.snapshot not in tags:
+            raise ValueError(f"snapshot is {self.snapshot!r}, which is not among the snapshots")
+        return self
+
+    @property
+    def baked(self) -> list[Snapshot]:
+        """Every snapshot of the image, in the order they are saved."""
+        return self.snapshots or [Snapshot(tag=self.snapshot)]
 
     @property
     def digest(self) -> str:
@@ -75,45 +175,9 @@ def load_profile(name: str, images: Path | None = None) -> Profile:
         raise UsageError(f"there is no profile {name!r}: {known}")
     path = folder / name / FILE
     try:
-        profile = Profile.model_validate(_read(path))
+        profile = Profile.model_validate(read_yaml(path))
     except ValidationError as error:
-        raise UsageError(f"{path}: {_sentence(error)}") from error
+        raise UsageError(f"{path}: {sentence(error, 'a profile')}") from error
     if profile.name != name:
         raise UsageError(f"{path}: its name is {profile.name!r}, but its folder is {name!r}")
     return profile
-
-
-class _Loader(yaml.SafeLoader):
-    """Safe YAML in which a key written twice is a mistake, not the last one's victory."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key, _ in node.value:
-            value = self.construct_object(key, deep=True)
-            if not isinstance(value, Hashable) or value in seen:
-                text = f"{value!r} is written twice" if value else "a key is no plain word"
-                raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
-            seen.add(value)
-        return super().construct_mapping(node, deep)
-
-
-def _read(path: Path) -> object:
-    try:
-        # _Loader is a SafeLoader.
-        return yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageError(f"{path}{line}: {error.problem}") from error
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-
-
-def _sentence(error: ValidationError) -> str:
-    """Every mistake at once, each by its key."""
-    mistakes = []
-    for one in error.errors():
-        where = ".".join(str(part) for part in one["loc"]) or "the file"
-        hint = " (put it in quotes)" if one["type"] == "string_type" else ""
-        what = "is not a key of a profile" if one["type"] == "extra_forbidden" else one["msg"]
-        mistakes.append(f"{where}: {what}{hint}")
-    return "; ".join(mistakes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,29 +11,26 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import EmufarmError
+from orchestrator.pins.agent_card import AgentCard, agent_facts, inference_facts
 from orchestrator.pins.code import repo_facts
+from orchestrator.pins.documents import final_documents
+from orchestrator.pins.files import read_json, write_json
 from orchestrator.pins.host import host_facts
-from orchestrator.pins.lock import ImageLock, marker, read_lock, write_lock
-from orchestrator.pins.manifest import android_facts, env_capabilities, run_manifest
+from orchestrator.pins.lock import marker, read_lock, write_lock
+from orchestrator.pins.manifest import (
+    CAPABILITIES,
+    MANIFEST,
+    android_facts,
+    device_facts,
+    env_capabilities,
+    run_manifest,
+)
 from orchestrator.pins.profile import load_profile
+from orchestrator.pins.tools import sdk_facts
 from orchestrator.plan.plan import Episode, Plan
 from orchestrator.settings import RunSettings
+from tests.pins.a_lock import LOCK
 
-LOCK = ImageLock(
-    digest="d" * 64,
-    profile="sim-api34",
-    profile_digest="p" * 64,
-    avd="emufarm",
-    snapshot="clean",
-    boot_id="b",
-    nonce="0011",
-    fingerprint="google/x/y:14",
-    emulator_version=None,
-    config_ini="hw.cpu.arch=x86_64\nhw.ramSize=4096\n",
-    config_sha256="c" * 64,
-    snapshot_sha256="s" * 64,
-    baked_ts_ms=1,
-)
 PLAN = Plan(
     seed=7,
     repeats=1,
@@ -44,26 +42,52 @@ PLAN = Plan(
 )
 
 
-def android(**devices: dict[str, Any]) -> dict[str, Any]:
+EMULATOR = ["emulator", "-no-window"]
+CARD = AgentCard(
+    name="mine", version="2", model="m-1", provider="example.org", base_url="https://a.example/v1",
+    sampling={"temperature": 0.2, "stop": ["END"]}, notes="Prompt 12.",
+)  # fmt: skip
+
+
+def android() -> dict[str, Any]:
     return android_facts(
-        load_profile("sim-api34"),
-        LOCK,
-        adb_version="36",
-        system_image_sha256=None,
-        devices=devices,
+        load_profile("sim-api34"), LOCK, emulator=EMULATOR, adb_version="36", sdk=sdk_facts({})
     )
 
 
-def test_the_manifest_has_every_key_of_an_evidence_pack() -> None:
-    told = run_manifest(
+def manifest(command: tuple[str, ...] = (), card: AgentCard | None = None) -> dict[str, Any]:
+    return run_manifest(
         PLAN,
         RunSettings(seed=7),
         created_ts_ms=5,
         backend="local",
-        agent_trusted=True,
+        agent=agent_facts(PLAN.agent, command, card),
+        inference=inference_facts(command, card),
         repo=repo_facts(),
         android=android(),
     )
+
+
+def capabilities() -> dict[str, Any]:
+    host = {**host_facts(), "sdk": sdk_facts({})}
+    return env_capabilities(created_ts_ms=5, host=host, repo=repo_facts(), android=android())
+
+
+def nothings(value: Any, where: str = "") -> list[str]:
+    """Every place where there is nothing, and no reason beside it."""
+    if value is None or value == "":
+        return [where]
+    if isinstance(value, dict):
+        if value.keys() == {"value", "why"}:
+            return [] if value["value"] is None and value["why"] else [where]
+        return [one for key in value for one in nothings(value[key], f"{where}.{key}")]
+    if isinstance(value, list):
+        return [one for key, item in enumerate(value) for one in nothings(item, f"{where}.{key}")]
+    return []
+
+
+def test_the_manifest_has_every_key_of_an_evidence_pack() -> None:
+    told = manifest()
     assert set(told) == {
         "schema_version", "created_ts_ms", "execution_mode", "seed", "agent", "inference",
         "reproducibility", "android", "llm_cache", "action_trace_level",
@@ -71,37 +95,86 @@ def test_the_manifest_has_every_key_of_an_evidence_pack() -> None:
     assert told["action_trace_level"] == "L0"
     assert told["reproducibility"]["plan_digest"] == PLAN.digest
     assert told["reproducibility"]["case_seeds"] == {"a.benign.0": 99}
-    json.dumps(told, allow_nan=False)
 
 
 def test_the_capabilities_have_every_key_of_an_evidence_pack() -> None:
-    told = env_capabilities(
-        created_ts_ms=5, host=host_facts(), repo=repo_facts(), android=android()
-    )
-    assert set(told) == {
+    assert set(capabilities()) == {
         "schema_version", "created_ts_ms", "host", "repo", "android", "host_artifacts",
     }  # fmt: skip
-    json.dumps(told, allow_nan=False)
+
+
+def test_the_contracts_list_is_there() -> None:
+    """Sections 1.1 to 2.2 and 3, fact by fact."""
+    told, host = manifest()["android"], capabilities()["host"]
+    assert {"os", "kernel", "cpu", "kvm", "python", "pip", "sdk"} <= set(host)
+    assert set(host["sdk"]) == {"root", "sdkmanager", "avdmanager", "adb", "emulator"}
+    assert told["system_image"] == {
+        "package": "system-images;android-34;google_apis;x86_64", "path": "/sdk/x86_64",
+        "recipe_sha256": "r" * 64, "relocatable_sha256": "q" * 64, "files": 3, "bytes": 3077,
+    }  # fmt: skip
+    assert (told["snapshot_tag"], told["snapshot_sha256"]) == ("clean", "s" * 64)
+    assert (told["image_digest"], told["api_level"]) == ("d" * 64, 34)
+    assert (told["avd"]["name"], told["avd"]["config_ini"]) == ("emufarm", LOCK.config_ini)
+    assert (told["avd"]["cpu_arch"], told["avd"]["ram_mb"]) == ("x86_64", "4096")
+    assert set(told["avd"]) >= {"disk", "width_px", "height_px", "density_dpi"}
+
+
+@pytest.mark.parametrize("card", [None, CARD, AgentCard(name="mine", version="2")])
+@pytest.mark.parametrize("command", [(), (sys.executable, __file__)])
+def test_nothing_is_empty_without_a_reason(
+    tmp_path: Path, command: tuple[str, ...], card: AgentCard | None
+) -> None:
+    """In neither document, before and after devices reported."""
+    files = {MANIFEST: manifest(command, card), CAPABILITIES: capabilities()}
+    silent = {"input_method": None, "locale": "", "display": {"density": None}, "list": [""]}
+    for file, content in files.items():
+        write_json(tmp_path / file, content)
+    for devices in ({}, {"slot-00.1": silent}):
+        final_documents(tmp_path, devices)
+        for file in files:
+            assert nothings(read_json(tmp_path / file)) == []
+
+
+def test_an_empty_word_would_be_found() -> None:
+    """The walk of the test above sees what it is to see."""
+    assert nothings({"a": {"b": [{"c": None}, ""]}, "d": {"value": None, "why": ""}}) == [
+        ".a.b.0.c", ".a.b.1", ".d",
+    ]  # fmt: skip
 
 
 def test_what_is_unknown_says_why() -> None:
     told = android()
-    for key in ("emulator_version", "sdkmanager_version", "system_image_sha256", "input_method"):
+    for key in ("emulator_version", "sdkmanager_version", "container_image", "input_method"):
         assert told[key]["value"] is None
         assert told[key]["why"]
     assert told["avd"]["disk"] == {
         "value": None, "why": "config.ini has no disk.dataPartition.size",
     }  # fmt: skip
-    assert told["avd"]["ram_mb"] == "4096"
+    assert told["avd"]["config"]["hw.empty"]["why"] == "config.ini leaves it empty"
 
 
-def test_devices_complete_it() -> None:
+def test_devices_complete_both_documents_and_twice_is_once(tmp_path: Path) -> None:
+    for file, content in ((MANIFEST, manifest()), (CAPABILITIES, capabilities())):
+        write_json(tmp_path / file, content)
     one = {"input_method": "latin", "serial": "emulator-5586"}
-    assert android(**{"slot-00.1": one})["input_method"] == "latin"
-    assert android(**{"slot-00.1": one})["devices"] == {"slot-00.1": one}
-    other = {**one, "input_method": "other"}
-    both = android(**{"slot-00.1": one, "slot-01.1": other})
-    assert both["input_method"]["why"] == "devices differ: latin, other"
+    final_documents(tmp_path, {"slot-00.1": one})
+    once = [(tmp_path / file).read_bytes() for file in (MANIFEST, CAPABILITIES)]
+    final_documents(tmp_path, {"slot-00.1": one})
+    assert once == [(tmp_path / file).read_bytes() for file in (MANIFEST, CAPABILITIES)]
+    for content in map(json.loads, once):
+        assert content["android"]["input_method"] == "latin"
+        assert content["android"]["devices"] == {"slot-00.1": one}
+
+
+def test_devices_that_differ_are_news() -> None:
+    told = device_facts({"a": {"input_method": "latin"}, "b": {"input_method": "other"}})
+    assert told["input_method"]["why"] == "devices differ: latin, other"
+
+
+def test_a_spoiled_document_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text("[]")
+    with pytest.raises(EmufarmError, match="is not a run's document"):
+        final_documents(tmp_path, {})
 
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -114,7 +187,8 @@ def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
     "damage",
     [
         lambda told: told.pop("boot_id"),
-        lambda told: told.update(schema_version=2),
+        lambda told: told.update(schema_version=1),
+        lambda told: told["system_image"].pop("path"),
         lambda told: told.update(baked_ts_ms="1"),
         lambda told: told.update(more="1"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,33 @@ def test_the_embedded_profile_is_sound() -> None:
     profile = load_profile(NAME)
     assert profile.name == NAME
     assert profile.roles["settings"] == "com.android.settings"
+
+
+def test_the_real_profile_pins_every_part_and_needs_kvm_and_a_licence() -> None:
+    profile = load_profile("pixel-api34")
+    assert profile.sdk is not None
+    parts = (profile.sdk.emulator, profile.sdk.platform_tools, profile.sdk.system_image)
+    assert all(part is not None and (part.sha1 or part.sha256) for part in parts)
+    assert profile.kvm
+    assert profile.licence
+    assert [snapshot.tag for snapshot in profile.baked] == ["clean"]
+
+
+@pytest.mark.parametrize(
+    ("sdk", "sentence"),
+    [
+        ("{standin: true, emulator: {url: 'https://a/b', sha1: '%s'}}" % ("0" * 40), "stand-in"),
+        ("{emulator: {url: 'https://a/b'}}", "sdk.emulator: .* give its sha1 or its sha256"),
+        ("{emulator: {url: 'ftp://a/b', sha1: '%s'}}" % ("0" * 40), "sdk.emulator.url"),
+        ("{emulator: {url: 'https://a/b', sha256: 'abc'}}", "sdk.emulator.sha256"),
+        ("{standin: true, packages: ['x; rm -rf /']}", "sdk.packages.0"),
+    ],
+)
+def test_an_sdk_that_could_not_be_checked_is_refused(images: Path, sdk: str, sentence: str) -> None:
+    kept = re.sub(r"sdk:\n  standin: true[^\n]*\n", "", text())
+    (images / NAME / "profile.yaml").write_text(f"{kept}\nsdk: {sdk}\n")
+    with pytest.raises(UsageError, match=sentence):
+        load_profile(NAME, images)
 
 
 def test_an_unknown_profile_is_answered_with_those_there_are(images: Path) -> None:
@@ -57,6 +85,11 @@ def test_no_profiles_at_all_is_said(tmp_path: Path) -> None:
         ("loads: 40", "loads: 40\nloads: 41", r"profile.yaml:\d+: 'loads' is written twice"),
         ("loads: 40", "loads: [", r"profile.yaml:\d+: "),
         ("    global:", "    globals:", "bake.settings.globals"),
+        ("  standin: true", "  standin: false", "sdk: .* name emulator, platform_tools and"),
+        ("  memory_mb: 1024", "  memory_mb: 1", "resources.memory_mb: "),
+        ("snapshot: clean", "snapshot: default_boot", "cannot be called default_boot"),
+        ("kvm: false", "snapshots: [{tag: other}]", "'clean', which is not among the snapshots"),
+        ("kvm: false", "snapshots: [{tag: clean}, {tag: clean}]", "have the same tag"),
     ],
 )
 def test_a_mistake_is_one_sentence_that_names_it(

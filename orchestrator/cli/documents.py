@@ -1,0 +1,50 @@
+"""A run's two documents before it begins: where all facts about it meet."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from ..agent.choose import outside, program_of
+from ..pins.agent_card import AgentCard, agent_facts, inference_facts
+from ..pins.code import repo_facts
+from ..pins.host import host_facts
+from ..pins.manifest import CAPABILITIES, MANIFEST, android_facts, env_capabilities, run_manifest
+from ..pins.profile import Profile
+from ..pins.tools import sdk_facts
+from ..plan.plan import Plan
+from ..settings import RunSettings
+from .backends import Backend
+
+
+def documents(
+    plan: Plan,
+    settings: RunSettings,
+    profile: Profile,
+    backend: Backend,
+    folder: Path,
+    card: AgentCard | None = None,
+) -> dict[str, dict[str, Any]]:
+    """By file name, before a device has reported."""
+    repo, sdk, now = repo_facts(), sdk_facts(), time.time_ns() // 1_000_000
+    command, elsewhere = program_of(plan.agent), outside(plan.agent)
+    if elsewhere is not None and backend.agent is not None:
+        elsewhere["image_id"] = backend.agent.id
+    android = android_facts(
+        profile,
+        backend.lock,
+        emulator=backend.emulator(profile, settings.noise),
+        adb_version=backend.adb_version,
+        sdk=sdk,
+    )
+    manifest = run_manifest(
+        plan, settings, created_ts_ms=now, backend=backend.name,
+        agent=agent_facts(plan.agent, command, card, elsewhere),
+        inference=inference_facts(command, card, elsewhere),
+        repo=repo, android=android,
+    )  # fmt: skip
+    manifest["reproducibility"]["cases_folder"] = str(folder.resolve())
+    host = {**host_facts(), "sdk": sdk}
+    capabilities = env_capabilities(created_ts_ms=now, host=host, repo=repo, android=android)
+    return {MANIFEST: manifest, CAPABILITIES: capabilities}
