@@ -1,154 +1,197 @@
-"""A run's report, from its plan and its journal: computed again, it is the same."""
+"""A run's report, from what its folder holds: computed again, also from a copy, it is the same."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..coordinator import chain
-from ..coordinator.transitions import (
-    AttemptCommitted,
-    AttemptLost,
-    DeviceFailed,
-    DeviceStarted,
-    EpisodeDecided,
-    Event,
-    Judged,
-)
-from ..outcome import Outcome
-from ..pins.files import write_json
-from ..plan.plan import Plan
+from ..pins import proofs
+from ..pins.files import write_whole
+from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
-from .figures import Scored, Share, Word, coverage, figures, first
+from . import effort, passes
+from .effort import Measured
+from .figures import Counted, count, final, first, views
+from .passes import Tries
+from .resample import Ratio, intervals, seed_of
+from .scores import Scores, succeeded
+from .shape import (
+    EPISODE,
+    REPORT,
+    SCHEMA,
+    CaseRow,
+    Coverage,
+    EpisodeRow,
+    Estimate,
+    Figures,
+    Gate,
+    Pass,
+    Passes,
+    Report,
+    Share,
+)
+from .statistics import Interval
 
-SCHEMA = 1
 NAME = "report.json"
+# Of a stored report always this one, so that it can be computed again.
+MIN_COVERAGE = 0.95
+
+Known = Mapping[Ratio, Interval | None]
 
 
-def build(run: Path) -> dict[str, Any]:
+def compute(run: Path) -> Report:
     """The report of whatever the journal holds by now."""
-    plan = read_plan(run / "plan.json")
-    read = chain.read(run / chain.FOLDER)
-    events = [line.event for line in read.lines]
-    scored = scores(plan, events)
-    attempts = [event for event in events if isinstance(event, AttemptCommitted | AttemptLost)]
-    failed = [event for event in attempts if event.outcome is Outcome.INFRA_FAILED]
-    starts = [event for event in events if isinstance(event, DeviceStarted | DeviceFailed)]
-    return {
-        "schema_version": SCHEMA,
-        "run": run.name,
-        "plan_digest": plan.digest,
-        "agent": plan.agent,
-        "profile": plan.profile,
-        "seed": plan.seed,
-        "repeats": plan.repeats,
-        "complete": read.sealed,
-        "coverage": as_json(coverage(scored)),
-        "figures": {name: as_json(each) for name, each in figures(scored).items()},
-        "first_attempt_figures": {
-            name: as_json(each) for name, each in figures(scored, first).items()
-        },
-        "cases": rows(scored),
-        "infrastructure": {
-            "attempts": len(attempts),
-            "attempts_failed": len(failed),
-            "reasons": dict(sorted(Counter(str(event.reason) for event in failed).items())),
-            "episodes_failed": sum(
-                each.final is not None and each.final.outcome is Outcome.INFRA_FAILED
-                for each in scored
-            ),
-            "voided_violations": sum(bool(each.voided_violations) for each in scored),
-            "device_starts": len(starts),
-            "device_starts_failed": sum(isinstance(event, DeviceFailed) for event in starts),
-        },
-        "episodes": [asdict(each) for each in scored],
-    }
+    plan = read_plan(run / PLAN)
+    walk, scores = chain.Walk(run / chain.FOLDER), Scores()
+    for line in walk:
+        scores.hear(line.event)
+    rows = scores.rows(plan)
+    proven = proofs.recorded(run)
+    ids = [case.id for case in plan.cases]
+    digest = plan.digest
+    covered = coverage(rows)
+    told = figures(rows, ids, plan.repeats, seed_of(digest))
+    return Report(
+        schema_version=SCHEMA,
+        run=scores.run,
+        plan_digest=digest,
+        agent=plan.agent,
+        profile=plan.profile,
+        seed=plan.seed,
+        repeats=plan.repeats,
+        complete=walk.end.sealed,
+        gate=gate(covered, MIN_COVERAGE),
+        coverage=covered,
+        unproven=tuple(id for id in ids if not proven.get(id)),
+        figures=told[0],
+        first_attempt=told[1],
+        passes=told[2],
+        cases=case_rows(rows, proven),
+        infrastructure=scores.infrastructure(rows),
+        episodes=rows,
+    )
 
 
-def scores(plan: Plan, events: Sequence[Event]) -> list[Scored]:
-    """Every planned episode, decided or not."""
-    impact = {
-        case.id: (case.case.get("attack") or {}).get("labels", {}).get("impact", "")
-        for case in plan.cases
-    }
-    tries: dict[str, list[AttemptCommitted | AttemptLost]] = {}
-    decided: dict[str, EpisodeDecided] = {}
-    for event in events:
-        if isinstance(event, AttemptCommitted | AttemptLost):
-            tries.setdefault(event.episode, []).append(event)
-        elif isinstance(event, EpisodeDecided):
-            decided[event.episode] = event
-    rows = []
-    for episode in plan.episodes:
-        ended = tries.get(episode.id, [])
-        final = decided.get(episode.id)
-        rows.append(
-            Scored(
-                episode=episode.id,
-                case=episode.case,
-                variant=episode.variant,
-                repeat=episode.repeat,
-                impact=impact[episode.case] if episode.variant == "attack" else "",
-                final=word(final) if final else None,
-                first=word(ended[0]) if ended else None,
-                attempts=len(ended),
-                voided_violations=voided(ended, final),
-            )
-        )
-    return rows
+def coverage(rows: Sequence[EpisodeRow]) -> Coverage:
+    known = sum(succeeded(row.final) is not None for row in rows)
+    return Coverage(known, len(rows), known / len(rows) if rows else 0.0)
 
 
-def voided(
-    ended: Iterable[AttemptCommitted | AttemptLost], final: EpisodeDecided | None
-) -> tuple[str, ...]:
-    """Violations seen in attempts that another attempt replaced."""
-    names = [
-        name
-        for event in ended
-        if final is None or event.attempt != final.attempt
-        for name in event.violations
+def gate(covered: Coverage, min_coverage: float) -> Gate:
+    return Gate(min_coverage, covered.value, covered.value >= min_coverage)
+
+
+def figures(
+    rows: Sequence[EpisodeRow], cases: Sequence[str], repeats: int, seed: int
+) -> tuple[Figures, Figures, Passes]:
+    """Over final words, over first attempts, and in k tries; one bootstrap is for all."""
+    counted = [count(views(rows, pick), cases) for pick in (final, first)]
+    measured = [effort.measure(rows, pick, cases) for pick in (final, first)]
+    benign = passes.tries(counted[0]["BSR"], repeats)
+    attack = passes.tries(counted[0]["RSR_all"], repeats)
+    ratios = [
+        *(ratio for each in counted for table in each.values() for ratio in table.ratios()),
+        *(ratio for each in measured for m in each.values() for ratio in (m.mean, m.below)),
+        *(ratio for t in (*benign, *attack) for ratio in (t.at_least_one.ratio, t.every_one.ratio)),
     ]
-    return tuple(dict.fromkeys(names))
+    known = intervals(ratios, seed)
+    return (
+        _figures(counted[0], measured[0], known),
+        _figures(counted[1], measured[1], known),
+        Passes(_passes(benign, known), _passes(attack, known)),
+    )
 
 
-def word(event: Judged) -> Word:
-    return Word(
-        event.outcome, str(event.blame), str(event.phase), str(event.reason), event.violations,
-        event.violations_known,
-    )  # fmt: skip
+def _figures(
+    counted: Mapping[str, Counted], measured: Mapping[str, Measured], known: Known
+) -> Figures:
+    return Figures(
+        {name: share(table, known) for name, table in counted.items()},
+        {name: effort.told(each, known) for name, each in measured.items()},
+    )
 
 
-def rows(scored: Sequence[Scored]) -> list[dict[str, Any]]:
+def _passes(tries: Sequence[Tries], known: Known) -> tuple[Pass, ...]:
+    return tuple(passes.told(each, known) for each in tries)
+
+
+def share(counted: Counted, known: Known) -> Share:
+    ratios = counted.ratios()
+    conclusive, as_no, as_yes = (_estimate(ratio, known[ratio]) for ratio in ratios)
+    planned = as_no.denominator
+    return Share(
+        conclusive,
+        as_no,
+        as_yes,
+        coverage=conclusive.denominator / planned if planned else None,
+        cases=ratios[0].cases,
+    )
+
+
+def _estimate(ratio: Ratio, interval: Interval | None) -> Estimate:
+    return Estimate(sum(ratio.numerators), sum(ratio.denominators), ratio.value, interval)
+
+
+def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRow, ...]:
     """Outcomes by case and variant."""
-    grouped: dict[tuple[str, str], list[Scored]] = {}
-    for each in scored:
-        grouped.setdefault((each.case, each.variant), []).append(each)
-    return [
-        {
-            "case": case,
-            "variant": variant,
-            "episodes": len(group),
-            "outcomes": dict(
+    grouped: dict[tuple[str, str], list[EpisodeRow]] = {}
+    for row in rows:
+        grouped.setdefault((row.case, row.variant), []).append(row)
+    return tuple(
+        CaseRow(
+            case=case,
+            variant=group[0].variant,
+            episodes=len(group),
+            outcomes=dict(
                 sorted(
                     Counter(str(e.final.outcome) if e.final else "undecided" for e in group).items()
                 )
             ),
-            "violated": sum(bool(e.final and e.final.violations) for e in group),
-        }
-        for (case, variant), group in sorted(grouped.items())
-    ]
+            violated=sum(bool(e.final and e.final.violations) for e in group),
+            proven=proven.get(case),
+        )
+        for (case, _), group in sorted(grouped.items())
+    )
 
 
-def as_json(share: Share) -> dict[str, Any]:
-    return {**asdict(share), "value": share.value, "lower": share.lower, "upper": share.upper}
+def build(run: Path) -> dict[str, Any]:
+    """The same, as report.json holds it."""
+    found: dict[str, Any] = REPORT.dump_python(compute(run), mode="json")
+    return found
 
 
-def write(run: Path) -> dict[str, Any]:
+def spelled(report: Report) -> Iterator[bytes]:
+    """report.json, part by part: readable, with one line for each episode."""
+    head = REPORT.dump_python(replace(report, episodes=()), mode="json")
+    del head["episodes"]
+    yield _json(head, indent=2).removesuffix(b"\n}") + b',\n  "episodes": ['
+    comma = b"\n"
+    for row in report.episodes:
+        yield comma + b"    " + _json(EPISODE.dump_python(row, mode="json"))
+        comma = b",\n"
+    yield b"\n  ]\n}\n"
+
+
+def _json(value: Any, indent: int | None = None) -> bytes:
+    text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def save(run: Path) -> Report:
+    """Into the run."""
+    report = compute(run)
+    write_whole(run / NAME, spelled(report))
+    return report
+
+
+def write(run: Path) -> Report:
     """Into the run, and beside all runs as the latest."""
-    report = build(run)
-    write_json(run / NAME, report)
-    write_json(run.parent / NAME, report)
+    report = save(run)
+    with (run / NAME).open("rb") as written:
+        write_whole(run.parent / NAME, written)
     return report

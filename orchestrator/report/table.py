@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
+
+from .shape import CaseRow, Figures, Pass, Report, Share
+from .statistics import Interval
 
 # Each outcome with its column's title.
 OUTCOMES = {
@@ -16,6 +19,14 @@ OUTCOMES = {
     "infra_failed": "infra",
     "undecided": "undecided",
 }
+METHODS = {
+    "wilson": "Wilson (one episode a case)",
+    "bootstrap_over_cases": "bootstrap over cases",
+    "wilson_over_cases": "Wilson over cases (fewer than 5, or all alike)",
+}
+CASE_ROWS = 100  # of more, the rest is in report.json
+NAMES = 10  # of unproven cases
+KS = (1, 2, 3, 5, 10, 20, 50, 100)  # of more repeats, not every k is shown
 
 
 def wide(console: Console) -> Console:
@@ -23,57 +34,169 @@ def wide(console: Console) -> Console:
     return console if console.is_terminal else Console(file=console.file, width=120)
 
 
-def percent(value: float | None) -> str:
-    return "–" if value is None else f"{value * 100:.1f} %"
+def show(report: Report, console: Console) -> None:
+    for line in _head(report):
+        console.print(line, markup=False)
+    console.print(_cases(report.cases[:CASE_ROWS]))
+    if hidden := len(report.cases[CASE_ROWS:]):
+        console.print(f"... and {hidden} more rows, in report.json")
+    console.print()
+    console.print(_shares(report))
+    console.print()
+    console.print(_measures(report.figures))
+    if report.passes.benign:
+        console.print()
+        console.print(_passes(report))
+    console.print()
+    for line in _foot(report):
+        console.print(line, markup=False)
 
 
-def show(report: dict[str, Any], console: Console) -> None:
-    covered = report["coverage"]
-    console.print(
-        f"coverage   {covered['hits']} of {covered['planned']} episodes have a conclusive "
-        f"result ({percent(covered['value'])})"
+def _head(report: Report) -> Iterator[str]:
+    gate, covered = report.gate, report.coverage
+    if not gate.passed:
+        yield (
+            f"UNDER THE GATE: {_percent(gate.coverage)} of the episodes have a conclusive result, "
+            f"{_percent(gate.min_coverage)} are asked for"
+        )
+    yield (
+        f"coverage   {covered.conclusive} of {covered.planned} episodes have a conclusive result "
+        f"({_percent(covered.value)})"
     )
-    if not report["complete"]:
-        console.print("           the run is not complete: its last word is not in the journal")
-    console.print(_cases(report))
-    console.print(_figures(report))
-    infra = report["infrastructure"]
-    reasons = ", ".join(f"{name} {count}" for name, count in infra["reasons"].items()) or "none"
-    console.print(
-        f"infrastructure, apart from every score: {infra['attempts_failed']} of "
-        f"{infra['attempts']} attempts failed ({reasons}); {infra['episodes_failed']} episodes "
-        f"were lost to it; {infra['device_starts']} device starts, "
-        f"{infra['device_starts_failed']} failed",
-        soft_wrap=True,
-    )
+    if not report.complete:
+        yield "           the run is not complete: its last word is not in the journal"
+    if unproven := report.unproven:
+        total = len({row.case for row in report.cases})
+        names = ", ".join(unproven[:NAMES]) + (" ..." if len(unproven) > NAMES else "")
+        yield f"unproven   {len(unproven)} of {total} cases, on this image: {names}"
 
 
-def _cases(report: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, title_justify="left")
-    table.add_column("case", no_wrap=True)
-    table.add_column("variant", no_wrap=True)
-    for title in OUTCOMES.values():
+def _cases(rows: Iterable[CaseRow]) -> Table:
+    table = _table("case", "variant")
+    for title in (*OUTCOMES.values(), "violated"):
         table.add_column(title, justify="right")
-    table.add_column("violated", justify="right")
-    for row in report["cases"]:
-        counts = [str(row["outcomes"].get(name, 0) or "·") for name in OUTCOMES]
-        table.add_row(row["case"], row["variant"], *counts, str(row["violated"] or "·"))
+    for row in rows:
+        counts = [str(row.outcomes.get(name, 0) or "·") for name in OUTCOMES]
+        table.add_row(row.case, row.variant, *counts, str(row.violated or "·"))
     return table
 
 
-def _figures(report: dict[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("figure")
-    for name in ("conclusive", "hits", "of", "if unknown = no", "if unknown = yes", "first try"):
-        table.add_column(name, justify="right")
-    for name, share in report["figures"].items():
+def _shares(report: Report) -> Table:
+    table = _table("figure", "conclusive, 95 %")
+    for title in ("hits/of", "told", "unknown=no", "=yes", "first try"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, share in report.figures.shares.items():
+        value = share.conclusive
+        if not share.unknown_as_no.denominator:
+            continue  # nothing of it is planned
         table.add_row(
-            name,
-            percent(share["value"]),
-            str(share["hits"]),
-            f"{share['conclusive']}/{share['planned']}",
-            percent(share["lower"]),
-            percent(share["upper"]),
-            percent(report["first_attempt_figures"][name]["value"]),
+            _label(name),
+            _with(_percent(value.value), value.interval, 100, 1),
+            f"{value.numerator}/{value.denominator}",
+            _told(share, report.gate.min_coverage),
+            _percent(share.unknown_as_no.value),
+            _percent(share.unknown_as_yes.value),
+            _percent(report.first_attempt.shares[name].conclusive.value),
         )
     return table
+
+
+def _told(share: Share, wanted: float) -> str:
+    """How many could be told; marked where they are too few."""
+    few = share.coverage is not None and share.coverage < wanted
+    return _percent(share.coverage) + (" !" if few else "")
+
+
+def _measures(figures: Figures) -> Table:
+    table = _table("of the agent", "mean, 95 %", "median, 95 %")
+    table.add_column("episodes", justify="right")
+    for name, measure in figures.measures.items():
+        if not measure.episodes:
+            continue
+        digits = 1 if name.startswith("steps") else 2
+        table.add_row(
+            _label(name),
+            _with(_number(measure.mean, digits), measure.mean_interval, 1, digits),
+            _with(_number(measure.median, digits), measure.median_interval, 1, digits),
+            str(measure.episodes),
+        )
+    return table
+
+
+def _passes(report: Report) -> Table:
+    table = _table("in k tries")
+    for title in ("k", "cases", "left out"):
+        table.add_column(title, justify="right")
+    table.add_column("pass@k: once", no_wrap=True)
+    table.add_column("pass^k: every time", no_wrap=True)
+    for name, passes in (
+        ("benign success", report.passes.benign),
+        ("attack, robust", report.passes.attack),
+    ):
+        for each in _few(passes):
+            table.add_row(
+                name,
+                str(each.k),
+                str(each.cases),
+                str(each.left_out or "·"),
+                _with(_percent(each.at_least_one), each.at_least_one_interval, 100, 1),
+                _with(_percent(each.every_one), each.every_one_interval, 100, 1),
+            )
+    return table
+
+
+def _few(passes: Sequence[Pass]) -> Iterator[Pass]:
+    return (each for each in passes if each.k in KS or each.k == len(passes))
+
+
+def _foot(report: Report) -> Iterator[str]:
+    figures = report.figures
+    shown = [share.conclusive.interval for share in figures.shares.values()]
+    shown += [measure.mean_interval for measure in figures.measures.values()]
+    shown += [each.at_least_one_interval for each in (*report.passes.benign, *report.passes.attack)]
+    used = {interval.method for interval in shown if interval}
+    yield "intervals: " + "; ".join(text for name, text in METHODS.items() if name in used)
+    infra = report.infrastructure
+    if infra.voided_violations:
+        yield (
+            f"beside VR: {infra.voided_violations} episodes saw a violation in an attempt that "
+            "infrastructure voided"
+        )
+    reasons = ", ".join(f"{name} {count}" for name, count in infra.reasons.items()) or "none"
+    yield (
+        f"infrastructure, apart from every score: {infra.attempts_failed} of "
+        f"{infra.attempts} attempts failed ({reasons}); {infra.episodes_failed} episodes "
+        f"were lost to it; {infra.device_starts} device starts, "
+        f"{infra.device_starts_failed} failed"
+    )
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, no_wrap=True)
+    return table
+
+
+def _label(name: str) -> str:
+    return name.replace("_given_benign_success", " | benign ok").replace("_", " ")
+
+
+def _percent(value: float | None) -> str:
+    """Only all is 100 %, and only none is 0 %."""
+    if value is None:
+        return "–"
+    text = f"{value * 100:.1f}"
+    if text in ("100.0", "0.0") and value not in (0, 1):
+        text = ">99.9" if value > 0.5 else "<0.1"
+    return f"{text} %"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _with(value: str, interval: Interval | None, scale: int, digits: int) -> str:
+    if interval is None:
+        return value
+    return f"{value} [{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"

@@ -1,0 +1,55 @@
+"""`emufarm export`: a run's episodes for other programs: CSV and JUnit XML."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from ..errors import UsageError
+from ..report import junit, spreadsheet
+from ..report.reading import Reading, read
+
+STDOUT = Path("-")
+
+
+def export(
+    place: Annotated[Path, typer.Argument(help="The run's folder.", metavar="RUN")],
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="A row for every episode; - is stdout.")
+    ] = None,
+    xml: Annotated[
+        Path | None, typer.Option("--junit", help="JUnit XML for a CI server; - is stdout.")
+    ] = None,
+) -> None:
+    """Write a run's episodes as CSV, as JUnit XML, or as both.
+
+    Example: emufarm export runs/20310512-091500-ab12cd --csv episodes.csv --junit junit.xml
+    """
+    if csv is None and xml is None:
+        raise UsageError("nothing to write; say --csv FILE, --junit FILE, or both")
+    if csv == xml:
+        raise UsageError(f"--csv and --junit both go to {csv}; name two files")
+    reading = read(place)
+    if csv is not None:
+        _write(spreadsheet.write, reading, csv)
+    if xml is not None:
+        _write(junit.write, reading, xml)
+
+
+def _write(writer: Callable[[Reading, TextIO], None], reading: Reading, path: Path) -> None:
+    if path == STDOUT:
+        # As in a file: UTF-8, and line ends as the writer has them.
+        out = TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
+        writer(reading, out)
+        out.detach()
+        return
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer(reading, file)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error

@@ -1,0 +1,29 @@
+"""How does a run end? Its own documents are made final, then the last line vouches for them.
+
+A coordinator that died in between does it again at the next resume, and after the seal nobody
+does: nothing but the report, which is derived, is written into a sealed run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from ..coordinator import chain
+from ..coordinator.coordinator import Coordinator
+from ..pins.documents import final_documents
+from ..report.holding import documents, reported
+
+
+async def seal(run: Path, coordinator: Coordinator) -> None:
+    """Once every episode is decided and the fleet has ended; a sealed run stays as it is."""
+    if coordinator.state.sealed:
+        return
+    await asyncio.to_thread(record_devices, run)
+    await coordinator.seal(await asyncio.to_thread(documents, run))
+
+
+def record_devices(run: Path) -> None:
+    """Each device's own answers, which are in the journal by now."""
+    events = (line.event for line in chain.Walk(run / chain.FOLDER))
+    final_documents(run, reported(events))

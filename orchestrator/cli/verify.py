@@ -1,0 +1,64 @@
+"""`emufarm verify`: is this run, or this bundle, what was written, and does all follow from it?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..coordinator.chain import FOLDER as JOURNAL
+from ..errors import UsageError
+from ..evidence import attempt, manifest
+from ..plan.store import FILE as PLAN
+from ..report.verify import Proof, prove_bundle, prove_run
+
+REFUTED = 1
+
+
+def verify(
+    place: Annotated[
+        Path, typer.Argument(help="A run's folder, or a bundle's.", metavar="RUN|BUNDLE")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Check every byte and every decision of a run, offline.
+
+    The journal's chain and seal, every manifest and digest, every oracle's decision from its raw
+    results, every judgement, the report. Nothing is written. Exit 0, or 1 with a list of what is
+    wrong; docs/verify.md says what is proven, and what cannot be.
+
+    Example: emufarm verify runs/20310512-091500-ab12cd
+    """
+    proof = proven(place)
+    if as_json:
+        told = {"verified": not proof.problems, **asdict(proof)}
+        sys.stdout.write(json.dumps(told, indent=2, sort_keys=True) + "\n")
+    else:
+        show(proof)
+    if proof.problems:
+        raise typer.Exit(REFUTED)
+
+
+def proven(place: Path) -> Proof:
+    if (place / JOURNAL).is_dir() or (place / PLAN).is_file():
+        return prove_run(place)
+    if (place / manifest.NAME).is_file() or (place / attempt.NAME).is_file():
+        return prove_bundle(place)
+    raise UsageError(f"{place} is no run and no bundle: neither a journal nor a manifest is there")
+
+
+def show(proof: Proof) -> None:
+    for problem in proof.problems:
+        typer.echo(problem)
+    for name in proof.outside:
+        typer.echo(f"outside the proof: {name}")
+    counted = f"{proof.episodes} episodes, {proof.attempts} attempts, {proof.files} files"
+    if proof.problems:
+        typer.echo(f"not verified: {len(proof.problems)} problems in {counted}", err=True)
+        return
+    head = f", digest of the last line {proof.head}" if proof.head else ""
+    typer.echo(f"verified: {counted}{head}")

@@ -1,0 +1,55 @@
+"""What did each oracle read in each episode of a run? The deciding attempts' facts and digests.
+
+Two runs of one plan are the same where these are, whatever the phones' row ids and clocks were.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..coordinator import chain
+from ..coordinator.transitions import EpisodeDecided
+
+TRACE = "oracle_trace.jsonl"
+
+Key = tuple[str, str]  # oracle, phase: pre | post
+
+
+@dataclass(frozen=True)
+class Result:
+    digest: str
+    facts: Any
+
+
+def results(run: Path) -> dict[str, dict[Key, Result]]:
+    """By episode; one that was lost without a bundle has none."""
+    bundles = {
+        line.event.episode: line.event.bundle
+        for line in chain.Walk(run / chain.FOLDER)
+        if isinstance(line.event, EpisodeDecided)
+    }
+    return {episode: _asked(run / bundle) if bundle else {} for episode, bundle in bundles.items()}
+
+
+def result_digests(run: Path) -> dict[str, dict[Key, str]]:
+    return {
+        episode: {key: result.digest for key, result in asked.items()}
+        for episode, asked in results(run).items()
+    }
+
+
+def _asked(bundle: Path) -> dict[Key, Result]:
+    """Of an oracle that was asked more than once in a phase, the last word: what it settled on."""
+    trace = bundle / TRACE
+    if not trace.exists():  # the attempt ended before anything could be asked
+        return {}
+    found: dict[Key, Result] = {}
+    with trace.open("rb") as lines:
+        for event in map(json.loads, lines):
+            if event["event"] == "oracle":
+                key = (event["oracle_name"], event["phase"])
+                found[key] = Result(event["result_digest"], event["facts"])
+    return found

@@ -1,0 +1,166 @@
+"""Does each line of a journal follow from the lines before it?
+
+The chain says that these are the lines that were written; this says that a coordinator could have
+written them: leases are held by one device at a time, only infrastructure earned another attempt,
+and every decision is the one that the scheduler comes to. What only the coordinator's clock knew
+(which devices were alive) is not asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from ..coordinator import schedule
+from ..coordinator.chain import Line
+from ..coordinator.state import State, apply, new_state
+from ..coordinator.store import EPISODES
+from ..coordinator.transitions import (
+    AttemptCommitted,
+    AttemptFenced,
+    AttemptLost,
+    DeviceQuarantined,
+    EpisodeDecided,
+    Event,
+    LeaseGranted,
+    LeaseReturned,
+    RunOpened,
+    RunSealed,
+    SegmentOpened,
+)
+from ..outcome import Outcome
+from ..plan.plan import Plan
+
+_BEGINNING = (SegmentOpened, RunOpened)
+
+
+def replay(plan: Plan, lines: Iterable[Line]) -> list[str]:
+    """What does not follow, a sentence each; after a line that cannot be applied, no more."""
+    state, problems = _state(plan, 1.0, 1), []
+    digest = plan.digest
+    for line in lines:
+        event, where = line.event, f"journal, line {line.seq}"
+        if isinstance(event, RunOpened) and state.opened is None:
+            limits = event.settings.get("limits", {})
+            try:
+                state = _state(plan, float(limits["lease_s"]), int(limits["attempts"]))
+            except (KeyError, TypeError, ValueError):
+                problems.append(f"{where}: it does not say how many attempts an episode has")
+        told, lasting = _wrong(plan, digest, state, event)
+        problems += [f"{where}: {text}" for text in told]
+        if lasting:
+            return problems
+        apply(state, event, 0.0)
+    if state.opened is None:
+        problems.append("journal: no line opens the run")
+    return problems
+
+
+def _state(plan: Plan, lease_s: float, attempts: int) -> State:
+    return new_state(
+        plan.episodes, {each.id: each.expected_s for each in plan.episodes}, lease_s, attempts
+    )
+
+
+def _wrong(plan: Plan, digest: str, state: State, event: Event) -> tuple[list[str], bool]:
+    """What is wrong with the next line, and whether nothing after it can be told."""
+    if state.opened is None and not isinstance(event, _BEGINNING):
+        return ["it stands before the line that opens the run"], True
+    match event:
+        case RunOpened():
+            return _opened(plan, digest, state, event), False
+        case LeaseGranted():
+            told = _granted(state, event)
+            return told, bool(told)
+        case LeaseReturned() | AttemptLost() | AttemptCommitted():
+            told = _ended(state, event)
+            return told, bool(told)
+        case AttemptFenced():
+            return _fenced(state, event), False
+        case EpisodeDecided():
+            due = schedule.decision_due(state, event.episode) if _known(state, event) else None
+            wrong = due != event
+            return (["it is not the decision that its attempts come to"] if wrong else []), wrong
+        case DeviceQuarantined():
+            due_now = schedule.quarantine_due(state, event.device)
+            return ([] if due_now == event else ["nothing gave cause for this quarantine"]), False
+        case RunSealed():
+            return _sealed(plan, digest, state, event), False
+        case _:
+            return [], False
+
+
+def _opened(plan: Plan, digest: str, state: State, event: RunOpened) -> list[str]:
+    if state.opened is not None:
+        return ["the run is opened a second time"]
+    told = (event.plan, event.agent, event.profile, event.episodes)
+    if told != (digest, plan.agent, plan.profile, len(plan.episodes)):
+        return ["it opens the run of another plan than plan.json"]
+    return []
+
+
+def _granted(state: State, event: LeaseGranted) -> list[str]:
+    if not _known(state, event):
+        return [f"it leases {event.episode}, which is not in the plan"]
+    progress = state.progress[event.episode]
+    device = state.devices.get(event.device)
+    said = {
+        "its token was granted before": event.token in state.granted,
+        "its token is of another attempt": not event.token.startswith(
+            f"{event.episode}/{event.attempt}/"
+        ),
+        f"{event.episode} is leased already": progress.token is not None,
+        f"{event.episode} needs no further attempt": progress.decided is not None
+        or schedule.decision_due(state, event.episode) is not None,
+        f"attempt {len(progress.ended) + 1} would be next": event.attempt
+        != len(progress.ended) + 1,
+        f"{event.device} holds a lease already": device is not None and device.token is not None,
+        f"{event.device} is in quarantine": device is not None
+        and (bool(device.quarantined) or schedule.quarantine_due(state, event.device) is not None),
+    }
+    return [text for text, wrong in said.items() if wrong]
+
+
+def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) -> list[str]:
+    held = state.leases.get(event.token)
+    if held is None:
+        return [f"it ends a lease that is not open ({event.token})"]
+    if not _same_lease(held.granted, event):
+        return ["it is of another episode, attempt or device than its lease"]
+    if isinstance(event, AttemptLost) and event.outcome is not Outcome.INFRA_FAILED:
+        return ["an attempt without a bundle can only be infra_failed"]
+    if isinstance(event, AttemptCommitted):
+        wanted = f"{EPISODES}/{event.episode}/attempt-{event.attempt}"
+        return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
+    return []
+
+
+def _fenced(state: State, event: AttemptFenced) -> list[str]:
+    granted = state.granted.get(event.token)
+    if granted is None or not _same_lease(granted, event):
+        return ["it is of a lease that was never granted"]
+    if event.token in state.leases or event.token in state.fenced:
+        return ["its lease is open, or its bundle was fenced before"]
+    token = hashlib.sha256(event.token.encode()).hexdigest()[:16]
+    wanted = f"{EPISODES}/{event.episode}/fenced-{token}"
+    return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
+
+
+def _sealed(plan: Plan, digest: str, state: State, event: RunSealed) -> list[str]:
+    if not state.finished:
+        return [f"it seals a run with {state.undecided} episodes undecided"]
+    if (event.plan, event.decided) != (digest, len(plan.episodes)):
+        return ["it seals another plan than plan.json"]
+    return []
+
+
+def _known(state: State, event: LeaseGranted | EpisodeDecided) -> bool:
+    return event.episode in state.episodes
+
+
+def _same_lease(
+    granted: LeaseGranted, event: LeaseReturned | AttemptLost | AttemptCommitted | AttemptFenced
+) -> bool:
+    return (granted.token, granted.episode, granted.attempt, granted.device) == (
+        event.token, event.episode, event.attempt, event.device,
+    )  # fmt: skip

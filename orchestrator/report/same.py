@@ -1,0 +1,134 @@
+"""Did two runs of the same episodes come to the same? What each ended with, side by side.
+
+An ending is the outcome, the violations, and every oracle's result digest: the typed facts without
+what differs between two phones in the same state. Raw outputs are never compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..coordinator import chain
+from ..coordinator.transitions import EpisodeDecided
+from ..errors import UsageError
+from ..outcome import Outcome
+from ..plan.plan import Plan
+from .digests import Key, result_digests
+
+UNDECIDED, NOT_ASKED = "undecided", "not asked"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What an episode came to; `results` are digests by oracle and phase."""
+
+    outcome: str
+    violations: frozenset[str] = frozenset()
+    results: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def told(self) -> bool:
+        """Infrastructure did not keep it from an ending."""
+        return self.outcome not in (UNDECIDED, Outcome.INFRA_FAILED)
+
+
+@dataclass(frozen=True)
+class Difference:
+    episode: str
+    what: str  # outcome, violations, or an oracle and its phase
+    one: str
+    other: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    episodes: int
+    differences: tuple[Difference, ...]
+    untold: tuple[str, ...]  # episodes that infrastructure kept from an ending, in either run
+    missing: tuple[str, ...] = ()  # episodes that only the first has: nothing is said of them
+
+    @property
+    def same(self) -> bool | None:
+        """None: there is no difference among what could be told, and not all could."""
+        if self.differences:
+            return False
+        return None if self.untold else True
+
+
+def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> Compared:
+    """Episode by episode, over those that both have."""
+    common = [episode for episode in one if episode in other]
+    told = [episode for episode in common if one[episode].told and other[episode].told]
+    return Compared(
+        episodes=len(common),
+        differences=tuple(
+            difference
+            for episode in told
+            for difference in _differences(episode, one[episode], other[episode])
+        ),
+        untold=tuple(id for id in common if not (one[id].told and other[id].told)),
+        missing=tuple(id for id in one if id not in other),
+    )
+
+
+def _differences(episode: str, one: Ending, other: Ending) -> list[Difference]:
+    found = []
+    if one.outcome != other.outcome:
+        found.append(Difference(episode, "outcome", one.outcome, other.outcome))
+    if one.violations != other.violations:
+        names = _names(one.violations), _names(other.violations)
+        found.append(Difference(episode, "violations", *names))
+    for asked in dict.fromkeys((*one.results, *other.results)):
+        results = one.results.get(asked, NOT_ASKED), other.results.get(asked, NOT_ASKED)
+        if results[0] != results[1]:
+            found.append(Difference(episode, asked, *results))
+    return found
+
+
+def _names(names: frozenset[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def endings(run: Path, plan: Plan) -> dict[str, Ending]:
+    """Of every planned episode of a run, from its journal and the deciding attempts' bundles."""
+    decided = {
+        line.event.episode: line.event
+        for line in chain.Walk(run / chain.FOLDER)
+        if isinstance(line.event, EpisodeDecided)
+    }
+    digests = result_digests(run)
+    return {
+        id: _ending(decided[id], digests[id]) if id in decided else Ending(UNDECIDED)
+        for id in (episode.id for episode in plan.episodes)
+    }
+
+
+def _ending(decided: EpisodeDecided, digests: Mapping[Key, str]) -> Ending:
+    results = {f"{oracle} ({phase})": digest for (oracle, phase), digest in digests.items()}
+    return Ending(str(decided.outcome), frozenset(decided.violations), results)
+
+
+def comparable(one: Plan, other: Plan) -> None:
+    """UsageError where two plans ask different things under the same names."""
+    if one.profile_digest != other.profile_digest:
+        raise UsageError(
+            f"the runs are of different profiles: {one.profile} {one.profile_digest[:12]}, "
+            f"{other.profile} {other.profile_digest[:12]}"
+        )
+    if one.agent != other.agent:
+        raise UsageError(f"the runs are of different agents: {one.agent}, {other.agent}")
+    digests = {case.id: case.digest for case in other.cases}
+    changed = [case.id for case in one.cases if digests.get(case.id, case.digest) != case.digest]
+    if changed:
+        raise UsageError(f"the runs have different versions of {', '.join(changed)}")
+    seeds = {episode.id: episode.seed for episode in other.episodes}
+    drawn = [each.id for each in one.episodes if seeds.get(each.id, each.seed) != each.seed]
+    if drawn:
+        raise UsageError(
+            f"the runs have different seeds ({one.seed}, {other.seed}), so different values in "
+            f"{len(drawn)} episodes, {drawn[0]} among them"
+        )
+    if not any(episode.id in seeds for episode in one.episodes):
+        raise UsageError("the runs have no episode in common")

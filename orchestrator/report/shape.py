@@ -1,0 +1,193 @@
+"""What does report.json hold? Its records, from which its JSON Schema is made.
+
+Nothing in it depends on where the run's folder stands, on its name, or on a clock: computed again
+from a copy it is the same, byte for byte. docs/numbers.md says how each number is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter
+
+from ..outcome import Blame, Outcome, Phase, Reason
+from .statistics import Interval
+
+SCHEMA: Final = 2
+
+
+class _Closed:
+    """No field but these."""
+
+    __slots__ = ()
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(_Closed):
+    """A share; `value` is null of nothing, never zero."""
+
+    numerator: int
+    denominator: int
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Share(_Closed):
+    """A share of episodes, three ways, and how many of them could be told."""
+
+    conclusive: Estimate  # of those that could be told
+    unknown_as_no: Estimate  # of all that were planned; what could not be told counted as no
+    unknown_as_yes: Estimate
+    coverage: float | None  # the told among the planned
+    cases: int  # with an episode that could be told
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(_Closed):
+    """A quantity of the attempts that reached the agent."""
+
+    episodes: int
+    cases: int
+    mean: float | None
+    mean_interval: Interval | None
+    median: float | None
+    median_interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pass(_Closed):
+    """Succeeding in k tries: the mean, over cases, of the unbiased estimates."""
+
+    k: int
+    cases: int
+    left_out: int  # cases with fewer than k episodes that could be told
+    episodes: int  # that the estimates are made of
+    at_least_one: float | None  # pass@k
+    at_least_one_interval: Interval | None
+    every_one: float | None  # pass^k
+    every_one_interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Passes(_Closed):
+    """By k from 1 to the repeats, at most 100; empty where there is one repeat."""
+
+    benign: tuple[Pass, ...]  # success
+    attack: tuple[Pass, ...]  # success without a violation
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(_Closed):
+    shares: dict[str, Share]
+    measures: dict[str, Measure]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage(_Closed):
+    """Episodes whose success could be told."""
+
+    conclusive: int
+    planned: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gate(_Closed):
+    """Whether enough episodes could be told for the figures to speak for the plan."""
+
+    min_coverage: float
+    coverage: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Word(_Closed):
+    """What one attempt, or the final word on an episode, came to."""
+
+    outcome: Outcome
+    blame: Blame
+    phase: Phase
+    reason: Reason
+    violations: tuple[str, ...]
+    violations_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spent(_Closed):
+    """What an attempt took, and how often its agent turned to the user."""
+
+    steps: int
+    agent_s: float  # the agent's own time
+    seconds: float  # all phases
+    asks: int
+    confirms: int
+    refusals: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow(_Closed):
+    """One planned episode; `final` is null while it is undecided."""
+
+    episode: str
+    case: str
+    variant: Literal["benign", "attack"]
+    repeat: int
+    attack_type: str  # adversarial | hazard; "" for benign
+    impact: str  # of the attack; "" for benign
+    final: Word | None
+    first: Word | None  # its first attempt that ended
+    spent: Spent | None  # by the deciding attempt; null: it left no bundle
+    first_spent: Spent | None
+    attempts: int
+    voided_violations: tuple[str, ...]  # seen in attempts that did not count
+    BF: bool | None  # of an attack: its benign twin failed; null: unknown, or no twin is planned
+    bundle: str  # of the deciding attempt, from the run's folder; "": none
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow(_Closed):
+    case: str
+    variant: Literal["benign", "attack"]
+    episodes: int
+    outcomes: dict[str, int]
+    violated: int
+    proven: bool | None  # by its controls, on this image; null: nobody looked
+
+
+@dataclass(frozen=True, slots=True)
+class Infrastructure(_Closed):
+    attempts: int
+    attempts_failed: int
+    reasons: dict[str, int]
+    episodes_failed: int
+    voided_violations: int  # episodes with a violation in an attempt that did not count
+    device_starts: int
+    device_starts_failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report(_Closed):
+    schema_version: Literal[2]
+    run: str  # the name that it was started under
+    plan_digest: str
+    agent: str
+    profile: str
+    seed: int
+    repeats: int
+    complete: bool  # the journal's last line seals it
+    gate: Gate
+    coverage: Coverage
+    unproven: tuple[str, ...]  # cases not proven on this image
+    figures: Figures
+    first_attempt: Figures
+    passes: Passes
+    cases: tuple[CaseRow, ...]
+    infrastructure: Infrastructure
+    episodes: tuple[EpisodeRow, ...]
+
+
+REPORT = TypeAdapter(Report)
+EPISODE = TypeAdapter(EpisodeRow)

@@ -1,0 +1,76 @@
+"""CSV: a row for every episode, as RFC 4180 has it, safe to open in a spreadsheet.
+
+Texts may be an agent's. A spreadsheet takes a cell that begins with =, +, -, @ or a tab for a
+formula, so a text cell that does gets an apostrophe before it; numbers are left as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TextIO
+
+from ..plan.plan import Episode
+from .reading import Reading
+from .shape import EpisodeRow, Spent, Word
+
+UNDECIDED = "undecided"
+COLUMNS = (
+    "episode", "case", "variant", "repeat", "seed", "impact", "outcome", "blame", "phase",
+    "reason", "text", "violations", "violations_known", "voided_violations", "benign_failed",
+    "first_outcome", "first_reason", "attempts", "steps", "agent_s", "asks", "confirms",
+    "refusals", "seconds", "device", "bundle",
+)  # fmt: skip
+Cell = str | int | float | None
+
+# Also the wide forms, which some spreadsheets read as the same signs.
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+# Controls that are no part of a line of text, and halves of surrogate pairs.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+
+
+def write(reading: Reading, out: TextIO) -> None:
+    """`out` is opened with newline="": the line ends here are CR LF."""
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for episode, row in reading.episodes:
+        writer.writerow([safe(cell) for cell in _cells(episode, row, reading)])
+
+
+def safe(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    plain = _UNPRINTABLE.sub(REPLACED, cell)
+    return f"'{plain}" if _FORMULA.match(plain) else plain
+
+
+def _cells(episode: Episode, row: EpisodeRow, reading: Reading) -> tuple[Cell, ...]:
+    return (
+        row.episode, row.case, row.variant, row.repeat, episode.seed, row.impact,
+        *_word(row.final, reading.texts.get(row.episode, "")),
+        " ".join(row.voided_violations), _known(row.BF),
+        *((row.first.outcome, row.first.reason) if row.first else ("", "")),
+        row.attempts, *_spent(row.spent), reading.devices.get(row.episode, ""), row.bundle,
+    )  # fmt: skip
+
+
+def _word(word: Word | None, text: str) -> tuple[Cell, ...]:
+    if word is None:
+        return UNDECIDED, "", "", "", "", "", ""
+    return (
+        word.outcome, word.blame, word.phase, word.reason, text, " ".join(word.violations),
+        _known(word.violations_known),
+    )  # fmt: skip
+
+
+def _spent(spent: Spent | None) -> tuple[Cell, ...]:
+    if spent is None:
+        return (None,) * 6
+    return (
+        spent.steps, spent.agent_s, spent.asks, spent.confirms, spent.refusals, spent.seconds
+    )  # fmt: skip
+
+
+def _known(answer: bool | None) -> str:
+    return "" if answer is None else str(answer).lower()
