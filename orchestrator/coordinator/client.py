@@ -18,10 +18,12 @@ from pydantic import TypeAdapter
 from ..device.retry import COORDINATOR
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
+from .agents import AgentNews, Want
 from .lease import Answer, Finished, Lease, Retired, Wait
 from .messages import LEASE_HEADER, MANIFEST_HEADER, TOKEN_HEADER
 
 _ANSWER_S = 30.0  # beyond what a long poll is held
+_AGENT_S = 120.0  # an engine makes, starts and removes a container
 _UPLOAD_S = 600.0
 _CHUNK = 1 << 18
 _AWAY = frozenset({502, 503, 504})
@@ -29,6 +31,7 @@ _ENDED = frozenset({404, 410})
 _ANSWERS: dict[str, TypeAdapter[Any]] = {
     kind.__name__.lower(): TypeAdapter(kind) for kind in (Lease, Wait, Finished, Retired)
 }
+_NEWS: TypeAdapter[AgentNews] = TypeAdapter(AgentNews)
 
 T = TypeVar("T")
 
@@ -97,6 +100,13 @@ class CoordinatorClient:
         """Before the agent's first action: the attempt did not happen."""
         with suppress(LeaseLost):  # it ended by itself: there is nothing left to give back
             COORDINATOR(lambda: self._post("/v1/return", {"token": token, "reason": reason}))
+
+    def agent(self, want: Want) -> AgentNews:
+        """Of this device's agent in a container. Repeated, it comes to the same."""
+        body = {"device": self._device, "want": want}
+        told = COORDINATOR(lambda: self._post("/v1/agent", body, _AGENT_S))
+        news: AgentNews = _told(lambda: _NEWS.validate_python(told))
+        return news
 
     def device_started(self, facts: Mapping[str, Any]) -> None:
         self._note({"event": "started", "worker": self._worker, "facts": dict(facts)})

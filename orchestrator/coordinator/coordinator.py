@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -19,14 +19,14 @@ from ..evidence.archive import Limits as BundleLimits
 from ..outcome import Reason
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from . import chain, history, schedule
+from . import history, schedule
+from .agents import Agents
 from .lease import Answer, Finished, Lease, Wait
 from .ledger import Ledger, Stopped
 from .messages import DeviceNote, Fact, LeaseAsk
 from .state import Held, new_state, renew, seen
 from .store import Store
 from .transitions import (
-    AttemptCommitted,
     DeviceFailed,
     DeviceLost,
     DeviceStarted,
@@ -51,38 +51,49 @@ class LeaseEnded(EmufarmError):
 class Coordinator:
     """`async with open_run(...)`; then leases, commits and facts until it is over."""
 
-    def __init__(self, run: Path, plan: Plan, settings: RunSettings, read: chain.Read) -> None:
+    def __init__(
+        self,
+        run: Path,
+        plan: Plan,
+        settings: RunSettings,
+        proven: Mapping[str, bool],
+    ) -> None:
         expected = history.expectations(plan.episodes, history.durations(run.parent, plan.agent))
         limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
-        self._ledger = Ledger(run, read, self.state)
         self._store = Store(run, BundleLimits())
         self._plan = plan
+        self._proven = proven
         self._opening = RunOpened(
+            run=run.name,
             plan=plan.digest,
             agent=plan.agent,
             profile=plan.profile,
             episodes=len(plan.episodes),
             settings=asdict(settings),
         )
-        self._cases = {case.id: case for case in plan.cases}
+        self._ledger = Ledger(run, self.state, self._opening)
+        self.agents: Agents | None = None  # where the fleet has containers for them
         self._settling: dict[str, asyncio.Event] = {}  # token -> its bundle has been stored
         self._closing = asyncio.Event()
+        self._clearing: asyncio.Task[None] | None = None
         self._watch: asyncio.Task[None] | None = None
         self._unpackers = ThreadPoolExecutor(_UNPACKERS, thread_name_prefix="unpack")
 
     async def __aenter__(self) -> Self:
         if not self.state.sealed:
-            scored = {event.bundle for event in self.state.committed.values()}
-            self._store.open(scored | {event.bundle for event in self.state.fenced.values()})
-        await self._ledger.begin(self._opening)
+            kept = (*self.state.committed.values(), *self.state.fenced.values())
+            self._store.open()
+            self._clearing = asyncio.create_task(self._clear({each.bundle for each in kept}))
+        await self._ledger.begin()
         self._watch = asyncio.create_task(self._expire())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.hang_up()
-        if self._watch is not None:
-            await self._watch
+        for task in (self._watch, self._clearing):
+            if task is not None:
+                await task
         await asyncio.to_thread(self._unpackers.shutdown)
         self._store.close()
         await self._ledger.close()
@@ -166,13 +177,15 @@ class Coordinator:
         self, token: str, digest: str, upload: IO[bytes]
     ) -> Literal["committed", "fenced"]:
         """Store the bundle, then write its line. Sent again, it gets the same answer."""
+        if self._clearing is not None:  # a sender that goes away must not end it
+            await asyncio.shield(self._clearing)
         self._ledger.check()
         granted = self._known(token)
         await self._settled(token)
         done = self.state.committed.get(token) or self.state.fenced.get(token)
         if done is not None and done.manifest == digest:
             await self._ledger.durable()
-            return "committed" if isinstance(done, AttemptCommitted) else "fenced"
+            return "committed" if token in self.state.committed else "fenced"
         if self.state.sealed or token in self.state.fenced:
             raise LeaseEnded(f"the lease {token} has ended, and its bundle cannot be kept")
         scored = token in self.state.leases
@@ -270,7 +283,7 @@ class Coordinator:
 
     def _leased(self, granted: LeaseGranted) -> Lease:
         episode = self.state.episodes[granted.episode]
-        case = self._cases[episode.case]
+        case = self._plan.case(episode.case)
         return Lease(
             token=granted.token,
             episode=granted.episode,
@@ -281,6 +294,7 @@ class Coordinator:
             site=case.site,
             agent=self._plan.agent,
             expires_s=self.state.lease_s,
+            proven=self._proven.get(case.id),
         )
 
     def _held_by(self, device: str) -> Held | None:
@@ -297,6 +311,13 @@ class Coordinator:
         """Wait for a bundle of this token that is being stored; its size bounds that."""
         while (settling := self._settling.get(token)) is not None:
             await settling.wait()
+
+    async def _clear(self, journaled: Collection[str]) -> None:
+        """Beside everything but commits: a long run's folders take a while to look through."""
+        try:
+            await asyncio.to_thread(self._store.clear, journaled)
+        except OSError as error:
+            self._ledger.stop(Stopped(f"what a dead coordinator left cannot be cleared: {error}"))
 
     async def _expire(self) -> None:
         tick = min(1.0, self.state.lease_s / 10)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import EmufarmError
 from ..evidence.manifest import sync_folder
-from .chain import Read, encode, head_after, segment_name
+from .chain import End, encode, head_after, segment_name
 from .transitions import Event, SegmentOpened
 
 
@@ -35,16 +35,16 @@ def wall_ms() -> int:
 class Journal:
     """The open last segment. One event loop, one owner."""
 
-    def __init__(self, folder: Path, read: Read, now_ms: Callable[[], int] = wall_ms) -> None:
-        """Open the next segment after what was read, sealing the last one."""
-        self.path = folder / segment_name(read.segments + 1)
+    def __init__(self, folder: Path, end: End, now_ms: Callable[[], int] = wall_ms) -> None:
+        """Open the next segment after this end, sealing the last one."""
+        self.path = folder / segment_name(end.segments + 1)
         self._now_ms = now_ms
-        self._seq = len(read.lines)
-        self._head = read.head
+        self._seq = end.count
+        self._head = end.head
         self._queued: list[bytes] = []
         self._flusher: asyncio.Task[None] | None = None
         self.failure: JournalUnwritable | None = None
-        self.opened = SegmentOpened(sealed=read.last)
+        self.opened = SegmentOpened(sealed=end.last)
         self._file = self._create(self._encode(self.opened))
         self._synced = self._seq
 

@@ -19,6 +19,7 @@ class Lease:
     site: dict[str, str]
     agent: str
     expires_s: float  # from now; renew well before
+    proven: bool | None = None  # its controls passed on this image; None: nobody looked
 
 
 @dataclass(frozen=True)

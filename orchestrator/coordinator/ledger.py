@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..errors import EmufarmError
+from ..errors import EmufarmError, UsageError
 from . import chain, schedule
 from .journal import Journal, JournalUnwritable
 from .state import State, apply
@@ -31,25 +31,32 @@ class Stopped(EmufarmError):
 
 
 class Ledger:
-    def __init__(self, run: Path, read: chain.Read, state: State) -> None:
-        """Replay what was read, and open the next segment; a sealed run stays as it is."""
+    def __init__(self, run: Path, state: State, opening: RunOpened) -> None:
+        """Replay the run's journal, and open the next segment; a sealed run stays as it is.
+
+        UsageError where it was opened with another plan.
+        """
         self.state = state
         self.over = asyncio.Event()  # every episode is decided, or the ledger stopped
         self.stopped: EmufarmError | None = None
         self.listeners: list[Callable[[Event], None]] = []
         self._run = run
         self._wake = asyncio.Event()  # replaced whenever it is set
-        for line in read.lines:
+        self._opening = opening
+        walk = chain.Walk(run / chain.FOLDER)
+        for line in walk:
+            if isinstance(line.event, RunOpened):
+                self._same_plan(line.event)
             apply(state, line.event, time.monotonic())
-        self._journal = None if read.sealed else Journal(run / chain.FOLDER, read)
+        self._journal = None if walk.end.sealed else Journal(run / chain.FOLDER, walk.end)
         if self._journal is not None:
             apply(state, self._journal.opened, time.monotonic())
 
-    async def begin(self, opening: RunOpened) -> None:
+    async def begin(self) -> None:
         """The run's first line, and what a coordinator that died left to be concluded."""
         if self._journal is not None:
             if self.state.opened is None:
-                self.record(opening)
+                self.record(self._opening)
             self._conclude(self.state.episodes)
             await self.durable()
         if self.state.finished:
@@ -62,7 +69,7 @@ class Ledger:
         try:
             self._journal.queue([event])
         except JournalUnwritable as error:
-            raise self._stop(error) from error
+            raise self.stop(error) from error
         apply(self.state, event, time.monotonic())
         for listener in self.listeners:
             listener(event)
@@ -81,13 +88,20 @@ class Ledger:
         try:
             await self._journal.durable()
         except JournalUnwritable as error:
-            raise self._stop(error) from error
+            raise self.stop(error) from error
 
     def disk_failed(self, error: OSError) -> None:
         """A bundle could not be stored: Stopped where the disk is why."""
         if error.errno in _DISK:
             text = f"{self._run} cannot be written ({error.strerror}); make room there, then resume"
-            raise self._stop(Stopped(text)) from error
+            raise self.stop(Stopped(text)) from error
+
+    def stop(self, error: EmufarmError) -> Stopped:
+        """Nothing more is promised; everybody who asks is told why."""
+        self.stopped = self.stopped or error
+        self.over.set()
+        self.wake_all()
+        return Stopped(str(self.stopped))
 
     def check(self) -> None:
         if self.stopped is not None:
@@ -114,6 +128,13 @@ class Ledger:
         if self._journal is not None:
             await self._journal.close()
 
+    def _same_plan(self, opened: RunOpened) -> None:
+        if opened.plan != self._opening.plan:
+            raise UsageError(
+                f"{self._run} was started with another plan ({opened.plan[:12]}, now "
+                f"{self._opening.plan[:12]}): its cases, profile or flags changed; start a new run"
+            )
+
     def _conclude(self, episodes: Iterable[str]) -> None:
         for id in episodes:
             decided = schedule.decision_due(self.state, id)
@@ -121,9 +142,3 @@ class Ledger:
                 self.record(decided)
         if self.state.finished:
             self.over.set()
-
-    def _stop(self, error: EmufarmError) -> Stopped:
-        self.stopped = self.stopped or error
-        self.over.set()
-        self.wake_all()
-        return Stopped(str(self.stopped))

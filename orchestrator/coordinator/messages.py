@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ..events.canonical import canonical
 from ..outcome import Reason
+from .agents import Want
 
 TOKEN_HEADER = "X-Emufarm-Token"  # who is speaking: the worker's or the admin's secret
 LEASE_HEADER = "X-Emufarm-Lease"  # a commit's fencing token
@@ -36,6 +37,11 @@ class Renew(Message):
 class Return(Message):
     token: Token
     reason: Text
+
+
+class AgentAsk(Message):
+    device: Name
+    want: Want
 
 
 class DeviceNote(Message):

@@ -148,8 +148,7 @@ def quarantine_due(state: State, device: str) -> DeviceQuarantined | None:
     if known is None or known.quarantined or len(known.failing) < QUARANTINE_AFTER:
         return None
     cases = {state.episodes[id].case for id in known.failing}
-    planned = {episode.case for episode in state.episodes.values()}
-    if len(cases) < min(2, len(planned)):
+    if len(cases) == 1 and any(each.case not in cases for each in state.episodes.values()):
         return None
     return DeviceQuarantined(
         device=device, text=f"{len(known.failing)} episodes in a row ended infra_failed on it"

@@ -1,8 +1,8 @@
 """How do workers and admins reach the coordinator? A small, strict HTTP API.
 
-    POST /v1/lease, /v1/renew, /v1/commit, /v1/return, /v1/device    the workers' secret
-    GET  /v1/state, POST /v1/fact                                    the admins' secret
-    GET  /healthz                                                    anybody
+    POST /v1/lease, /v1/renew, /v1/commit, /v1/return, /v1/device, /v1/agent    the workers' secret
+    GET  /v1/state, POST /v1/fact                                               the admins' secret
+    GET  /healthz                                                               anybody
 
 Every refusal is one sentence: {"error": "..."}. Bodies are bounded while they arrive.
 """
@@ -30,6 +30,7 @@ from .messages import (
     LEASE_HEADER,
     MANIFEST_HEADER,
     TOKEN_HEADER,
+    AgentAsk,
     DeviceNote,
     Fact,
     LeaseAsk,
@@ -67,6 +68,7 @@ def app(coordinator: Coordinator, secrets: Secrets) -> Starlette:
             Route("/v1/commit", _guarded(calls.commit, worker), methods=["POST"]),
             Route("/v1/return", _guarded(calls.give_back, worker), methods=["POST"]),
             Route("/v1/device", _guarded(calls.device, worker), methods=["POST"]),
+            Route("/v1/agent", _guarded(calls.agent, worker), methods=["POST"]),
             Route("/v1/state", _guarded(calls.state, admin), methods=["GET"]),
             Route("/v1/fact", _guarded(calls.fact, admin), methods=["POST"]),
             Route("/healthz", calls.health, methods=["GET"]),
@@ -123,6 +125,12 @@ class Calls:
     async def device(self, request: Request) -> Response:
         await self._coordinator.device(await _body(request, DeviceNote))
         return JSONResponse({})
+
+    async def agent(self, request: Request) -> Response:
+        ask = await _body(request, AgentAsk)
+        if self._coordinator.agents is None:
+            raise HTTPException(409, "agents in images need a fleet of containers")
+        return JSONResponse(asdict(await self._coordinator.agents.agent(ask.device, ask.want)))
 
     async def state(self, request: Request) -> Response:
         return JSONResponse(self._coordinator.view())

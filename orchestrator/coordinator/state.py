@@ -2,16 +2,20 @@
 
 No clock, no disk, no network: `now` (monotonic seconds) is an argument. Leases' terms count from
 the moment an event is applied, so after a restart every open lease has a full term again.
-The records are frozen; the State has one owner, the coordinator, which alone applies.
+The State has one owner, the coordinator, which alone applies; all is changed in place, since a
+long journal changes it half a million times before the first lease is given.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..outcome import Outcome
 from ..plan.plan import Episode
+from .pending import Pending
 from .transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -30,8 +34,7 @@ from .transitions import (
 )
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """An open lease."""
 
     granted: LeaseGranted
@@ -39,16 +42,23 @@ class Held:
     expires: float
 
 
-@dataclass(frozen=True)
+class Kept(NamedTuple):
+    """A bundle that has its line."""
+
+    manifest: str  # digest
+    bundle: str  # folder, from the run's
+
+
+@dataclass(slots=True)
 class Progress:
     """What is known of one episode."""
 
-    ended: tuple[AttemptLost | AttemptCommitted, ...] = ()  # its attempts, in order
+    ended: tuple[AttemptLost | AttemptCommitted, ...] = ()  # its attempts, until it is decided
     token: str | None = None  # of its open lease
-    decided: EpisodeDecided | None = None
+    decided: Outcome | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class DeviceState:
     """What is known of one device; `seen` is of this process and never journaled."""
 
@@ -69,17 +79,23 @@ class State:
     expected: dict[str, float]  # episode -> seconds
     lease_s: float
     attempts: int  # allowed for one episode
+    pending: Pending
     progress: dict[str, Progress] = field(default_factory=dict)
     devices: dict[str, DeviceState] = field(default_factory=dict)
     leases: dict[str, Held] = field(default_factory=dict)
     granted: dict[str, LeaseGranted] = field(default_factory=dict)  # every token ever
-    committed: dict[str, AttemptCommitted] = field(default_factory=dict)  # by token
-    fenced: dict[str, AttemptFenced] = field(default_factory=dict)  # by token
-    pending: dict[str, None] = field(default_factory=dict)  # leasable, longest first
-    undecided: int = 0
+    committed: dict[str, Kept] = field(default_factory=dict)  # by token
+    fenced: dict[str, Kept] = field(default_factory=dict)  # by token
+    outcomes: Counter[Outcome] = field(default_factory=Counter)  # of the episodes decided
     infra_attempts: int = 0
+    measured_s: float = 0.0  # of all attempts committed
+    foreseen_s: float = 0.0  # what was expected of them
     opened: RunOpened | None = None
     sealed: bool = False
+
+    @property
+    def undecided(self) -> int:
+        return len(self.episodes) - self.outcomes.total()
 
     @property
     def finished(self) -> bool:
@@ -90,21 +106,19 @@ def new_state(
     episodes: Iterable[Episode], expected: dict[str, float], lease_s: float, attempts: int
 ) -> State:
     by_id = {episode.id: episode for episode in episodes}
-    longest_first = sorted(by_id, key=lambda id: -expected[id])  # stable: ties in the plan's order
     return State(
         episodes=by_id,
         expected=expected,
         lease_s=lease_s,
         attempts=attempts,
         progress={id: Progress() for id in by_id},
-        pending=dict.fromkeys(longest_first),
-        undecided=len(by_id),
+        pending=Pending(by_id, expected),
     )
 
 
 def seen(state: State, device: str, now: float) -> None:
     """Its worker was heard."""
-    state.devices[device] = replace(_device(state, device), seen=now)
+    _device(state, device).seen = now
 
 
 def renew(state: State, token: str, now: float) -> bool:
@@ -112,7 +126,7 @@ def renew(state: State, token: str, now: float) -> bool:
     held = state.leases.get(token)
     if held is None:
         return False
-    state.leases[token] = replace(held, expires=now + state.lease_s)
+    state.leases[token] = held._replace(expires=now + state.lease_s)
     seen(state, held.granted.device, now)
     return True
 
@@ -120,39 +134,37 @@ def renew(state: State, token: str, now: float) -> bool:
 def apply(state: State, event: Event, now: float) -> None:
     """What the event changes. It was decided before, so nothing is refused here."""
     match event:
+        case LeaseGranted():  # the frequent ones first
+            _grant(state, event, now)
+        case EpisodeDecided():
+            progress = state.progress[event.episode]
+            progress.decided, progress.ended = event.outcome, ()
+            state.pending.take(event.episode)
+            state.outcomes[event.outcome] += 1
+        case AttemptCommitted() | AttemptLost():
+            _end(state, event)
+        case LeaseReturned():
+            _release(state, event)
+            state.pending.put_back(event.episode)
+        case AttemptFenced():
+            state.fenced[event.token] = Kept(event.manifest, event.bundle)
         case SegmentOpened():
-            for name, device in state.devices.items():
-                state.devices[name] = replace(device, quarantined="", failing=frozenset())
+            for device in state.devices.values():
+                device.quarantined, device.failing = "", frozenset()
         case RunOpened():
             state.opened = event
         case DeviceStarted():
             device = _device(state, event.device)
-            state.devices[event.device] = replace(device, note=event.note, starts=device.starts + 1)
+            device.note = event.note
+            device.starts += 1
         case DeviceFailed():
             device = _device(state, event.device)
-            state.devices[event.device] = replace(
-                device, seen=None, note=event.note, failed_starts=device.failed_starts + 1
-            )
+            device.seen, device.note = None, event.note
+            device.failed_starts += 1
         case DeviceLost():
-            state.devices[event.device] = replace(_device(state, event.device), seen=None)
+            _device(state, event.device).seen = None
         case DeviceQuarantined():
-            state.devices[event.device] = replace(
-                _device(state, event.device), quarantined=event.text
-            )
-        case LeaseGranted():
-            _grant(state, event, now)
-        case LeaseReturned():
-            _release(state, event.token)
-            _queue(state, event.episode)
-        case AttemptLost() | AttemptCommitted():
-            _end(state, event)
-        case AttemptFenced():
-            state.fenced[event.token] = event
-        case EpisodeDecided():
-            progress = state.progress[event.episode]
-            state.progress[event.episode] = replace(progress, decided=event)
-            state.pending.pop(event.episode, None)
-            state.undecided -= 1
+            _device(state, event.device).quarantined = event.text
         case RunSealed():
             state.sealed = True
 
@@ -160,46 +172,37 @@ def apply(state: State, event: Event, now: float) -> None:
 def _grant(state: State, event: LeaseGranted, now: float) -> None:
     state.granted[event.token] = event
     state.leases[event.token] = Held(event, now, now + state.lease_s)
-    state.pending.pop(event.episode, None)
-    progress = state.progress[event.episode]
-    state.progress[event.episode] = replace(progress, token=event.token)
-    state.devices[event.device] = replace(_device(state, event.device), token=event.token)
+    state.pending.take(event.episode)
+    state.progress[event.episode].token = event.token
+    _device(state, event.device).token = event.token
 
 
-def _release(state: State, token: str) -> None:
-    granted = state.leases.pop(token).granted
-    progress = state.progress[granted.episode]
-    state.progress[granted.episode] = replace(progress, token=None)
-    state.devices[granted.device] = replace(_device(state, granted.device), token=None)
+def _release(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) -> None:
+    del state.leases[event.token]
+    state.progress[event.episode].token = None
+    _device(state, event.device).token = None
 
 
 def _end(state: State, event: AttemptLost | AttemptCommitted) -> None:
-    _release(state, event.token)
+    _release(state, event)
     if isinstance(event, AttemptCommitted):
-        state.committed[event.token] = event
-    progress = state.progress[event.episode]
-    state.progress[event.episode] = replace(progress, ended=(*progress.ended, event))
-    infra = event.outcome is Outcome.INFRA_FAILED
+        state.committed[event.token] = Kept(event.manifest, event.bundle)
+        state.measured_s += (event.ended_ms - event.started_ms) / 1000
+        state.foreseen_s += state.expected[event.episode]
+    state.progress[event.episode].ended += (event,)
     device = _device(state, event.device)
-    state.devices[event.device] = replace(
-        device,
-        failing=device.failing | {event.episode} if infra else frozenset(),
-        attempts=device.attempts + 1,
-        infra=device.infra + infra,
-    )
-    if infra:
+    device.attempts += 1
+    if event.outcome is Outcome.INFRA_FAILED:
+        device.infra += 1
+        device.failing |= {event.episode}
         state.infra_attempts += 1
-        _queue(state, event.episode)
+        state.pending.put_back(event.episode)
+    else:
+        device.failing = frozenset()
 
 
-def _queue(state: State, episode: str) -> None:
-    """Back among the pending, before its equals: it may need yet another attempt."""
-    expected = state.expected[episode]
-    later = [id for id in state.pending if state.expected[id] <= expected]
-    state.pending[episode] = None
-    for id in later:
-        state.pending[id] = state.pending.pop(id)
-
-
-def _device(state: State, device: str) -> DeviceState:
-    return state.devices.get(device, DeviceState())
+def _device(state: State, name: str) -> DeviceState:
+    known = state.devices.get(name)
+    if known is None:
+        known = state.devices[name] = DeviceState()
+    return known

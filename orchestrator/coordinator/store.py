@@ -12,6 +12,7 @@ Every bundle is durable before its journal line is written.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import tempfile
@@ -27,7 +28,7 @@ from ..evidence.attempt import AttemptRecord
 from .transitions import LeaseGranted
 
 EPISODES = "episodes"
-_INCOMING = "incoming"
+INCOMING = "incoming"
 _IN_MEMORY = 1 << 20  # of an upload; beyond it, on disk
 _ATTEMPT = re.compile(r"attempt-(\d+)")
 
@@ -43,28 +44,39 @@ class Store:
     def __init__(self, run: Path, limits: archive.Limits) -> None:
         self._run = run
         self._limits = limits
-        self._incoming = run / _INCOMING
+        self._incoming = run / INCOMING
 
-    def open(self, journaled: Collection[str]) -> None:
-        """Clear what a dead coordinator left half done; `journaled` are the bundles with a line."""
+    def open(self) -> None:
+        """Ready for uploads, once `clear` was here."""
         if self._incoming.exists():
             shutil.rmtree(self._incoming)
         self._incoming.mkdir()
         (self._run / EPISODES).mkdir(exist_ok=True)
         manifest.sync_folder(self._run)
-        for unfinished in self._run.glob(f"{EPISODES}/*/.*.part"):
-            shutil.rmtree(unfinished)
-        for folder in self._run.glob(f"{EPISODES}/*/*-*"):
-            if folder.name.startswith("aside-") or self._named(folder) in journaled:
-                continue
-            number = _ATTEMPT.fullmatch(folder.name)
-            if number is None:  # a fenced one is sent again under the same name
-                shutil.rmtree(folder)
-                continue
-            aside = self._aside(folder.parent, int(number[1]), manifest.digest(folder))
-            if aside.exists():  # the same bundle, sent again to a coordinator that died again
-                shutil.rmtree(aside)
-            folder.rename(aside)
+
+    def clear(self, journaled: Collection[str]) -> None:
+        """What a dead coordinator left half done; `journaled` are the bundles with a line."""
+        with os.scandir(self._run / EPISODES) as entries:
+            episodes = [entry.path for entry in entries if entry.is_dir()]
+        # Plain names and no paths: 100,000 folders hold one bundle each, and it is journaled.
+        for episode in episodes:
+            above = f"{EPISODES}/{os.path.basename(episode)}"
+            for name in os.listdir(episode):
+                if f"{above}/{name}" not in journaled:
+                    self._clear(Path(episode, name))
+
+    def _clear(self, folder: Path) -> None:
+        """Something without a line."""
+        unfinished = folder.match(".*.part")
+        if unfinished or folder.name.startswith("fenced-"):  # it is sent again under the same name
+            shutil.rmtree(folder)
+        number = _ATTEMPT.fullmatch(folder.name)
+        if number is None:
+            return
+        aside = self._aside(folder.parent, int(number[1]), manifest.digest(folder))
+        if aside.exists():  # the same bundle, sent again to a coordinator that died again
+            shutil.rmtree(aside)
+        folder.rename(aside)
 
     def spool(self) -> IO[bytes]:
         """For an upload: memory at first, then a file without a name, gone with its reader."""

@@ -32,6 +32,7 @@ class SegmentOpened(Transition):
 
 class RunOpened(Transition):
     event: Literal["run_opened"] = "run_opened"
+    run: str = ""  # its name: a copy of the folder may have another
     plan: str  # its digest
     agent: str
     profile: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from .schedule import live, stuck
@@ -11,9 +10,6 @@ from .state import State
 
 def view(state: State, now: float) -> dict[str, Any]:
     """Plain JSON."""
-    outcomes = Counter(
-        str(progress.decided.outcome) for progress in state.progress.values() if progress.decided
-    )
     alive = set(live(state, now))
     return {
         "plan": state.opened.plan if state.opened else None,
@@ -21,7 +17,7 @@ def view(state: State, now: float) -> dict[str, Any]:
         "decided": len(state.episodes) - state.undecided,
         "pending": len(state.pending),
         "leased": len(state.leases),
-        "outcomes": dict(outcomes),
+        "outcomes": {str(outcome): count for outcome, count in state.outcomes.items()},
         "infra_attempts": state.infra_attempts,
         "fenced": len(state.fenced),
         "finished": state.finished,
@@ -67,12 +63,10 @@ def eta(state: State, now: float) -> float | None:
         return 0.0
     if not devices:
         return None
-    measured = sum(event.ended_ms - event.started_ms for event in state.committed.values()) / 1000
-    foreseen = sum(state.expected[event.episode] for event in state.committed.values())
-    pace = measured / foreseen if foreseen else 1.0
+    pace = state.measured_s / state.foreseen_s if state.foreseen_s else 1.0
     running = [
         max(0.0, pace * state.expected[held.granted.episode] - (now - held.since))
         for held in state.leases.values()
     ]
-    work = pace * sum(state.expected[id] for id in state.pending) + sum(running)
+    work = pace * state.pending.expected_s + sum(running)
     return max(work / devices, *running, 0.0)

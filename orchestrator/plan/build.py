@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..cases.load import LoadedCase
+from ..cases.model import Case
 from ..cases.select import Keep, selection
 from ..errors import UsageError
 from ..settings import RunSettings
@@ -26,17 +27,17 @@ def build(
     kept = keep or selection()
     ordered = sorted(cases, key=lambda loaded: loaded.case.id)
     episodes = [
-        episode
+        episode(loaded.case, variant, repeat, settings.seed)
         for loaded in ordered
         for variant in sorted(loaded.case.variants)
         if variant in settings.variants and kept(loaded.case, variant)
-        for episode in _episodes(loaded, variant, settings)
+        for repeat in range(1, settings.repeats + 1)
     ]
     if not episodes:
         raise UsageError("no episode is left to run; ask for other cases, or less of -k")
     if len(episodes) > MAX_EPISODES:
         raise UsageError(f"{len(episodes)} episodes are more than {MAX_EPISODES}; ask for fewer")
-    used = {episode.case for episode in episodes}
+    used = {each.case for each in episodes}
     return Plan(
         seed=settings.seed,
         repeats=settings.repeats,
@@ -48,23 +49,17 @@ def build(
     )
 
 
-def _episodes(loaded: LoadedCase, variant: str, settings: RunSettings) -> list[Episode]:
-    case = loaded.case
-    return [
-        Episode(
-            id=f"{case.id}.{variant}.{repeat}",
-            case=case.id,
-            variant=variant,
-            repeat=repeat,
-            seed=_seed(case.case_seed, settings.seed, case.id, repeat),
-            expected_s=float(case.budget.seconds),
-        )
-        for repeat in range(1, settings.repeats + 1)
-    ]
-
-
-def _seed(own: int | None, seed: int, case: str, repeat: int) -> int:
-    return pair_seed(seed, case, repeat) if own is None else own
+def episode(case: Case, variant: str, repeat: int, seed: int) -> Episode:
+    """One of a case's, under this global seed."""
+    own = case.case_seed
+    return Episode(
+        id=f"{case.id}.{variant}.{repeat}",
+        case=case.id,
+        variant=variant,
+        repeat=repeat,
+        seed=pair_seed(seed, case.id, repeat) if own is None else own,
+        expected_s=float(case.budget.seconds),
+    )
 
 
 def _planned(loaded: LoadedCase) -> PlannedCase:

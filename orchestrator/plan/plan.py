@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
+
+from pydantic import with_config
 
 from ..events.canonical import canonical, digest
 
 SCHEMA = 1
 
 
+@with_config(extra="forbid")
 @dataclass(frozen=True)
 class Episode:
     """One case variant with one seed: the unit of score."""
@@ -23,6 +27,7 @@ class Episode:
     expected_s: float  # its budget, until journals know better
 
 
+@with_config(extra="forbid")
 @dataclass(frozen=True)
 class PlannedCase:
     """A case as it was when the plan was made: its file, its site, their digest."""
@@ -33,6 +38,7 @@ class PlannedCase:
     site: dict[str, str]  # path below site/ -> base64 of the file
 
 
+@with_config(extra="forbid")
 @dataclass(frozen=True)
 class Plan:
     seed: int
@@ -45,15 +51,25 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """plan.json: everything that decides what is run, and its digest."""
-        body = {"schema_version": SCHEMA, **asdict(self)}
-        return {**body, "digest": digest(body)}
+        return {**self._body(), "digest": self.digest}
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        return str(self.as_json()["digest"])
+        return digest(self._body())
 
     def case(self, id: str) -> PlannedCase:
-        return next(case for case in self.cases if case.id == id)
+        return self._by_id[id]
+
+    @cached_property
+    def _by_id(self) -> dict[str, PlannedCase]:
+        return {case.id: case for case in self.cases}
+
+    def _body(self) -> dict[str, Any]:
+        """The records' own fields: `asdict` would copy every case and episode on the way."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        own["cases"] = [vars(case) for case in self.cases]
+        own["episodes"] = [vars(episode) for episode in self.episodes]
+        return {"schema_version": SCHEMA, **own}
 
 
 def pair_seed(seed: int, case: str, repeat: int) -> int:

@@ -23,24 +23,31 @@ def test_without_history_the_budget_stands() -> None:
     assert set(history.expectations(a_plan(2).episodes, {}).values()) == {10.0}
 
 
-async def a_journal(run: Path, agent: str, seconds: float, outcome: Outcome) -> None:
-    folder = run / "journal"
-    journal = Journal(folder, chain.read(folder))
-    opened = RunOpened(plan="p", agent=agent, profile="sim", episodes=1, settings={})
-    committed = AttemptCommitted(
+def a_commit(
+    episode: str, seconds: float, text: str = "", outcome: Outcome = Outcome.SUCCESS
+) -> AttemptCommitted:
+    return AttemptCommitted(
         token="t",
-        episode="case_0.benign.0",
+        episode=episode,
         attempt=1,
         device="a",
         outcome=outcome,
         blame=Blame.NONE,
         phase=Phase.ORACLE,
         reason=Reason.NONE,
+        text=text,
         started_ms=0,
         ended_ms=int(seconds * 1000),
         manifest="m",
         bundle="b",
     )
+
+
+async def a_journal(run: Path, agent: str, seconds: float, outcome: Outcome) -> None:
+    folder = run / "journal"
+    journal = Journal(folder, chain.read(folder))
+    opened = RunOpened(plan="p", agent=agent, profile="sim", episodes=1, settings={})
+    committed = a_commit("case_0.benign.0", seconds, outcome=outcome)
     await journal.append([opened, committed])
     await journal.close()
 
@@ -55,3 +62,23 @@ async def test_durations_are_those_of_this_agent_and_of_whole_attempts(tmp_path:
     known = history.durations(tmp_path, "random")
     assert sorted(known[("case_0", "benign")]) == pytest.approx([2.0, 4.0])
     assert len(known) == 1
+
+
+async def test_of_a_long_journal_the_beginning_the_middle_and_the_end_are_looked_at(
+    tmp_path: Path,
+) -> None:
+    """All of it would keep a resumed run waiting; a third of it would miss whole cases."""
+    folder = tmp_path / "one" / "journal"
+    journal = Journal(folder, chain.read(folder))
+    journal.queue([RunOpened(plan="p", agent="idle", profile="sim", episodes=1, settings={})])
+    text = "x" * 30_000
+    for case in range(8):
+        journal.queue([a_commit(f"case_{case}.benign.{n}", case, text) for n in range(30)])
+    await journal.close()
+    assert (folder / "000001.jsonl").stat().st_size > history.SAMPLE
+    known = history.durations(tmp_path, "idle")
+    assert {kind: set(seconds) for kind, seconds in known.items()} == {
+        (f"case_{case}", "benign"): {float(case)} for case in range(8)
+    }
+    assert sum(map(len, known.values())) < 8 * 30
+    assert history.durations(tmp_path, "another") == {}

@@ -16,6 +16,7 @@ from orchestrator.coordinator.chain import JournalBroken
 from orchestrator.coordinator.journal import Journal, JournalUnwritable
 from orchestrator.coordinator.transitions import (
     DeviceQuarantined,
+    DeviceStarted,
     Event,
     RunSealed,
     SegmentOpened,
@@ -121,6 +122,45 @@ def test_an_edited_line_is_named(journal: Path) -> None:
     found = broken(journal)
     assert (found.file, found.line, found.rule) == (path, 2, "it was edited")
     assert f"{path}, line 2" in str(found)
+
+
+@pytest.mark.parametrize("place", [b'"d1"', b'"d2"', b'"d3"', b'"d4"'])
+def test_a_line_that_was_edited_is_never_handed_on(journal: Path, place: bytes) -> None:
+    """Nor is one behind it; the last of a segment has no next line that would tell."""
+    path = journal / ("000001.jsonl" if place < b'"d3"' else "000002.jsonl")
+    path.write_bytes(path.read_bytes().replace(place, b'"d9"'))
+    handed: list[chain.Line] = []
+    walk = chain.Walk(journal)
+    with pytest.raises(JournalBroken):
+        handed.extend(walk)
+    devices = [line.event.device for line in handed if isinstance(line.event, DeviceQuarantined)]
+    assert devices == [f"d{number}" for number in range(1, len(devices) + 1)]
+    assert f'"d{len(devices) + 1}"'.encode() <= place
+    with pytest.raises(AssertionError, match="the end is known"):
+        _ = walk.end
+
+
+def test_a_last_line_that_is_only_spelled_otherwise_was_edited(journal: Path) -> None:
+    path = journal / "000002.jsonl"
+    path.write_bytes(path.read_bytes()[:-1] + b" \n")
+    assert (broken(journal).line, broken(journal).rule) == (3, "it was edited")
+
+
+async def test_half_a_surrogate_pair_comes_back(tmp_path: Path) -> None:
+    """A phone's text may hold one, and no UTF-8 does."""
+    event = DeviceStarted(device="d", note="n", facts={"said": "\ud83d"})
+    await write(tmp_path / "run" / "journal", event, said(1))
+    assert events(tmp_path / "run" / "journal") == [event, said(1)]
+
+
+def test_bytes_behind_the_last_line_are_counted(journal: Path) -> None:
+    """In the last segment, and in one that was never opened."""
+    assert chain.read(journal).torn == 0
+    with (journal / "000002.jsonl").open("ab") as late:
+        late.write(b"torn")
+    assert chain.read(journal).torn == 4
+    (journal / "000003.jsonl").write_bytes(b"torn too")
+    assert chain.read(journal).torn == 12
 
 
 def test_a_line_taken_out_is_found(journal: Path) -> None:

@@ -142,17 +142,37 @@ async def test_a_stored_bundle_without_its_line_is_set_aside_and_taken_when_sent
     for _ in range(2):  # it may die again before the worker comes back
         async with open_run(run, a_plan(1), SETTINGS):
             pass
+        (kept,) = place.parent.iterdir()
+        assert kept.name == f"aside-1-{manifest.digest(bundle)[:16]}"
         shutil.copytree(bundle, place)
     async with (
         open_run(run, a_plan(1), SETTINGS) as coordinator,
         listening(coordinator, SECRETS) as url,
     ):
         assert coordinator.state.undecided == 1
-        (kept,) = place.parent.iterdir()
-        assert kept.name == f"aside-1-{manifest.digest(bundle)[:16]}"
         with Served(coordinator, url, run).client("a") as client:
             assert await aside(client.commit, lease.token, bundle) == "committed"
     assert [path.name for path in place.parent.iterdir()] == ["attempt-1"]
+
+
+async def test_what_is_nobodys_debris_stays(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "episodes" / "case_0.benign.0" / "fenced-0123").mkdir(parents=True)
+    (run / "episodes" / "note.txt").write_text("mine")
+    (run / "episodes" / "case_0.benign.0" / "note.txt").write_text("mine too")
+    async with open_run(run, a_plan(1), SETTINGS):
+        pass
+    left = sorted(path.name for path in (run / "episodes").rglob("*"))
+    assert left == ["case_0.benign.0", "note.txt", "note.txt"]
+
+
+async def test_debris_that_cannot_be_cleared_stops_the_run(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "episodes" / "case_0.benign.0").mkdir(parents=True)
+    (run / "episodes" / "case_0.benign.0" / "fenced-0123").write_text("no folder")
+    async with open_run(run, a_plan(1), SETTINGS) as coordinator:
+        await coordinator.over.wait()
+        assert "cannot be cleared" in str(coordinator.stopped)
 
 
 async def test_an_open_lease_survives_a_restart_with_a_full_term(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ class Schedule(RuleBasedStateMachine):
             return multiple()
         seen(self.state, device, self.now)
         nonce = str(len(self.journal))
-        before = dict(self.state.pending)
+        before = list(self.state.pending)
         decision = schedule.grant(self.state, "w", device, nonce, nonce, self.now)
         if not isinstance(decision, LeaseGranted):
             return multiple()
@@ -80,7 +80,7 @@ class Schedule(RuleBasedStateMachine):
         self.record(decision)
         return decision
 
-    def check_choice(self, granted: LeaseGranted, pending: dict[str, None]) -> None:
+    def check_choice(self, granted: LeaseGranted, pending: list[str]) -> None:
         """Longest first among what this device may try, and elsewhere before here again."""
         tried = [event.device for event in self.state.progress[granted.episode].ended]
         fresh = set(schedule.live(self.state, self.now)) - set(tried)

@@ -16,7 +16,7 @@ from orchestrator.coordinator import server
 from orchestrator.coordinator.messages import LEASE_HEADER, MANIFEST_HEADER, TOKEN_HEADER
 from tests.coordinator.conftest import SECRETS, Served
 
-WORKERS = ["/v1/lease", "/v1/renew", "/v1/commit", "/v1/return", "/v1/device"]
+WORKERS = ["/v1/lease", "/v1/renew", "/v1/commit", "/v1/return", "/v1/device", "/v1/agent"]
 ASK: dict[str, Any] = {"worker": "w", "device": "a", "ask": "1"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,13 @@ def test_a_plan_carries_its_cases_whole() -> None:
         assert digest({"case": planned.case, "site": planned.site}) == planned.digest
 
 
+def test_the_digest_is_over_every_field_of_every_record() -> None:
+    plan = made(repeats=2)
+    body = {"schema_version": 1, **asdict(plan)}
+    assert plan.digest == digest(body)
+    assert plan.as_json() == json.loads(json.dumps({**body, "digest": plan.digest}))
+
+
 def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     plan = made(repeats=2)
     write_plan(tmp_path / "plan.json", plan)
@@ -130,11 +137,19 @@ def test_a_changed_plan_is_refused(file: Path) -> None:
         read_plan(file)
 
 
+def test_what_was_put_beside_a_record_is_a_change(file: Path) -> None:
+    episodes = json.loads(file.read_text())["episodes"]
+    spoiled(file, {"episodes": [{**episodes[0], "note": "mine"}, *episodes[1:]]})
+    with pytest.raises(UsageError, match="was changed after it was written"):
+        read_plan(file)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"schema_version": 99}, "schema version 99"),
         ({"seed": "x"}, "is no plan: seed"),
+        ({"seed": "5"}, "is no plan"),
         ({"extra": 1}, "is no plan"),
     ],
 )
