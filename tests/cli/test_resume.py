@@ -1,0 +1,26 @@
+"""A run goes on as it was started, whatever the command is told later."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli.run import settings_of
+from orchestrator.pins.files import write_json
+from orchestrator.settings import Limits
+from tests.coordinator.runs import a_plan
+
+
+@pytest.mark.parametrize(("told", "noise"), [({}, None), ({"noise": 3}, 3)])
+def test_its_limits_and_its_phones_noise_are_the_manifest_s(
+    tmp_path: Path, told: dict[str, Any], noise: int | None
+) -> None:
+    limits = Limits(attempts=2)
+    facts = {"limits": asdict(limits), "cases_folder": "/nowhere", "variants": ["benign"], **told}
+    write_json(tmp_path / "run_manifest.json", {"reproducibility": facts})
+    settings = settings_of(tmp_path, a_plan(1))
+    assert (settings.limits, settings.noise) == (limits, noise)
+    assert settings.variants == ("benign",)
