@@ -22,10 +22,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases test e2e_local lint format lock clean
+.PHONY: help smoke run_public report check_cases test e2e_local e2e-docker engine lint format schemas lock clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z_]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 smoke: $(INSTALLED) ## Run the smoke case on one phone
 	@$(BIN)/emufarm run cases/smoke --devices 1 $(RUN_OPTIONS)
@@ -45,15 +45,25 @@ test: lint ## Run every check, then every test
 e2e_local: $(INSTALLED) ## Whole runs on the embedded fleet, killed and resumed; takes minutes
 	@$(BIN)/pytest -m e2e tests/e2e/test_local.py
 
-lint: $(INSTALLED) ## Check format, style, types and layers
+e2e-docker: $(INSTALLED) ## All that needs a Docker engine; as root it installs and starts one where none answers
+	@$(BIN)/pytest -m docker
+
+engine: $(INSTALLED) ## A Docker engine for you to try things on, as root, until Ctrl-C; says how to use it
+	@$(BIN)/python tests/e2e/engine.py
+
+lint: $(INSTALLED) ## Check format, style, types, layers and Dockerfiles
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/hadolint Dockerfile.emulator images/worker/Dockerfile examples/agent_image/Dockerfile
 
 format: $(INSTALLED) ## Rewrite the code in the project's format
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format
+
+schemas: $(INSTALLED) ## Write the JSON Schemas of docs/schema/ again, after a changed model
+	@$(BIN)/emufarm schema --write docs/schema
 
 lock: $(INSTALLED) ## Pin versions and hashes after a changed requirements*.in (UPGRADE=1: the newest of all)
 	@$(COMPILE) requirements-build.in --output-file requirements-build.txt

@@ -116,6 +116,7 @@ class Asked:
     violations: tuple[str, ...] = ()
     violations_known: bool = True
     text: str = ""
+    proven: bool | None = None  # the case's controls passed on this image; None: nobody looked
 
 
 @dataclass(frozen=True)
@@ -154,10 +155,11 @@ def judge(asked: Asked | None, trouble: Trouble | None, spent: Reason = Reason.N
         return _troubled(trouble, seen)
     violations = (seen.violations, seen.violations_known)
     if seen.held_before:
+        # A case that was proven here does not hold by nature: this phone was not as it should be.
+        blame, phase = (Blame.INFRA, Phase.RESET) if seen.proven else (Blame.CASE, Phase.ORACLE)
         return Judgement(
-            Outcome.ORACLE_INCONCLUSIVE, Blame.CASE, Phase.ORACLE, Reason.HELD_BEFORE,
-            seen.text, *violations,
-        )  # fmt: skip
+            Outcome.ORACLE_INCONCLUSIVE, blame, phase, Reason.HELD_BEFORE, seen.text, *violations
+        )
     if seen.success is None:
         return Judgement(
             Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Phase.ORACLE, Reason.ORACLE_UNANSWERED,

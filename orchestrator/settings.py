@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+RAW_LIMIT = 1 << 20  # bytes kept of one query's raw result; its digest is over the whole
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -30,3 +32,4 @@ class RunSettings:
     profile: str = "sim-api34"
     variants: tuple[str, ...] = ("benign", "attack")
     limits: Limits = Limits()
+    noise: int | None = None  # makes simulated phones restless; no part of what is asked

@@ -73,6 +73,19 @@ def test_every_ending_has_one_word(
     assert (judgement.outcome, judgement.blame, judgement.reason) == (outcome, blame, reason)
 
 
+@pytest.mark.parametrize(
+    ("proven", "blame", "phase"),
+    [(True, "infra", "reset"), (False, "case", "oracle"), (None, "case", "oracle")],
+)
+def test_a_success_that_held_before_is_the_cases_fault_unless_it_is_proven_here(
+    proven: bool | None, blame: str, phase: str
+) -> None:
+    """Inconclusive all the same, and no second try: the agent has acted by then."""
+    told = judge(Asked(True, held_before=True, proven=proven), None)
+    assert (told.outcome, told.reason) == ("oracle_inconclusive", "held_before")
+    assert (told.blame, told.phase, told.retried) == (blame, phase, False)
+
+
 def test_a_host_side_cause_that_is_confirmed_is_not_the_agents_whatever_it_tapped() -> None:
     for host in (KILLED, CRASHED):
         told = judge(None, lost(host, acted=True, agent_did_it=True))

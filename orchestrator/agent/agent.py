@@ -42,6 +42,10 @@ class AgentFault(EmufarmError):
         self.text = text
 
 
+class AgentHostLost(EmufarmError):
+    """We could not give the agent its place, or took it away; never the agent's fault."""
+
+
 @dataclass(frozen=True)
 class About:
     """What a result must say of the agent behind it."""
@@ -60,11 +64,11 @@ class Agent(Protocol):
     about: About
 
     def start(self, goal: str, seconds: float) -> None:
-        """Ready to act, or AgentFault(agent_not_started)."""
+        """Ready to act, or AgentFault(agent_not_started), or AgentHostLost."""
         ...
 
     def act(self, observation: Observation, seconds: float) -> Reply:
-        """The next action, within its time; AgentFault where there is none."""
+        """The next action, within its time; AgentFault or AgentHostLost where there is none."""
         ...
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
-"""Which agent does a word such as `reference` or `command:./agent.py` name?"""
+"""Which agent does a word such as `reference`, `command:./agent.py` or `image:NAME` name?"""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
@@ -15,25 +16,76 @@ from ..errors import UsageError
 from .agent import Agent
 from .chance import Random
 from .command import Command
+from .http import Contained, Host, Http
+from .post import address
 from .scripted import Scripted
 
-COMMAND = "command:"
+COMMAND, IMAGE = "command:", "image:"
+URLS = ("http://", "https://")
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+# As an engine takes it: registry/path/name:tag@digest.
+_IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}")
 # Each control, and which of the case's scripts it plays.
 SCRIPTS = {"reference": "solution", "near_miss": "near_miss", "gullible": "bait"}
-KNOWN = (*SCRIPTS, "idle", "random", f"{COMMAND}PROGRAM")
+KNOWN = (*SCRIPTS, "idle", "random", f"{COMMAND}PROGRAM", f"{URLS[0]}...", f"{IMAGE}NAME")
 
 
 def check_spec(spec: str, folder: Path | None = None) -> None:
     """UsageError where there is no such agent; asked before anything is provisioned."""
     if spec.startswith(COMMAND):
         command_words(spec, folder or Path.cwd())
+    elif spec.startswith(URLS):
+        try:
+            address(spec)
+        except ValueError as error:
+            raise UsageError(f"{spec!r} is no agent's URL: {error}") from error
+    elif spec.startswith(IMAGE):
+        if not _IMAGE_NAME.fullmatch(image_of(spec)):
+            raise UsageError(f"{spec!r} names no image; write for example {IMAGE}my-agent:1.4")
     elif spec not in KNOWN:
         raise UsageError(f"there is no agent {spec!r}; choose one of {', '.join(KNOWN)}")
 
 
-def make_agent(spec: str, rendered: Rendered, seed: int) -> Agent:
-    """The agent for one attempt at what was rendered. `seed` is the random one's only."""
+def check_backend(spec: str, backend: str) -> None:
+    """UsageError where the agent cannot be had or reached there."""
+    if image_of(spec) and backend != "docker":
+        raise UsageError(
+            f"{spec!r} runs in a container, and the {backend} backend has none: use BACKEND=docker"
+        )
+    if spec.startswith(URLS) and backend == "docker" and address(spec).host in LOOPBACK:
+        raise UsageError(
+            f"{spec!r} is inside the worker's own container: name an address of this machine that "
+            "containers reach, and let the agent listen there"
+        )
+
+
+def image_of(spec: str) -> str:
+    """The image that an agent comes in; none for all others."""
+    return spec.removeprefix(IMAGE) if spec.startswith(IMAGE) else ""
+
+
+def outside(spec: str) -> dict[str, str] | None:
+    """Where an agent is that is not trusted with the device's host; None for one that is."""
+    if spec.startswith(URLS):
+        return {"url": spec}
+    return {"image": image_of(spec)} if spec.startswith(IMAGE) else None
+
+
+def program_of(spec: str) -> tuple[str, ...]:
+    """The command of a program; none for an agent of our own."""
+    return command_words(spec, Path.cwd()) if spec.startswith(COMMAND) else ()
+
+
+def make_agent(spec: str, rendered: Rendered, seed: int, host: Host | None = None) -> Agent:
+    """The agent for one attempt at what was rendered. `seed` is the random one's only, `host` that
+    of an image."""
     check_spec(spec)
+    if spec.startswith(URLS):
+        return Http(spec)
+    if spec.startswith(IMAGE):
+        if host is None:
+            raise UsageError(f"nobody here runs {spec!r}")
+        return Contained(image_of(spec), host)
     if spec.startswith(COMMAND):
         return Command(command_words(spec, Path.cwd()))
     if spec == "random":

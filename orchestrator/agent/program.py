@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import IO
 
 from . import guard
+from .protocol import MOST_REPLY
 
-MOST_LINE = 10_000_000
 MOST_ERRORS = 20_000
 _PIECE = 1 << 16
 _LEAVE_S = 0.5  # to end by itself once its input is closed
@@ -24,7 +24,7 @@ _END_S = 8.0  # the guard promises 5
 
 
 class TooLong(Exception):
-    """A line of more than MOST_LINE bytes."""
+    """A line of more than MOST_REPLY bytes."""
 
 
 class Unasked(Exception):
@@ -127,7 +127,7 @@ class Program:
         if not piece:
             raise Closed
         self._heard += piece
-        if len(self._heard) > MOST_LINE and b"\n" not in self._heard:
+        if len(self._heard) > MOST_REPLY and b"\n" not in self._heard:
             raise TooLong
 
     def _drain(self) -> bool:

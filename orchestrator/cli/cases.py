@@ -30,7 +30,7 @@ def list_(
         str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
     ] = "",
 ) -> None:
-    """Read every case below a folder, say what is wrong with any, and list them.
+    """List the cases below a folder, or say what is wrong with any.
 
     Example: emufarm cases list cases/public -k "files and not attack"
     """

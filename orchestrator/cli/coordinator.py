@@ -12,9 +12,11 @@ import typer
 from ..coordinator.listening import listening
 from ..coordinator.opening import open_run
 from ..coordinator.server import Secrets
+from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from .execute import Interrupted, interruptible
-from .run import INCOMPLETE, PLAN, settings_of
+from .run import INCOMPLETE, settings_of
+from .sealing import seal
 
 
 def coordinator(
@@ -22,7 +24,7 @@ def coordinator(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 0,
 ) -> None:
-    """Serve a planned run to workers until every episode is decided.
+    """Serve a planned run to workers until all is decided.
 
     The two secrets are files in the run's folder: worker.token and admin.token.
 
@@ -46,7 +48,7 @@ async def _serve(place: Path, host: str, port: int) -> bool:
             for end in ends:
                 end.cancel()
             if run.state.finished:
-                await run.seal()
+                await seal(place, run)
             elif interrupted.is_set():
                 raise Interrupted(f"interrupted; `emufarm coordinator {place}` goes on with it")
             return run.state.finished

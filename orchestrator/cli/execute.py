@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import shutil
 import signal
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -20,38 +19,19 @@ from ..coordinator.messages import DeviceNote
 from ..coordinator.messages import Fact as Told
 from ..coordinator.opening import open_run
 from ..coordinator.server import Secrets
-from ..device.adb import adb_binary
 from ..errors import EmufarmError
 from ..fleet.fact import Fact
-from ..fleet.golden import GoldenImage
-from ..fleet.local_fleet import LocalFleet
-from ..fleet.pair import Pair, Terms
+from ..fleet.owner import STAGING
 from ..fleet.work import work_folder
-from ..pins.lock import FILE as LOCK
-from ..pins.profile import Profile
-from ..plan.plan import Plan
-from ..settings import RunSettings
-from ..worker.staging import held, send_sealed
-from .image import device_env, emulator
+from ..worker.staging import HELD, held, send_sealed
+from .grounds import Ground, Reached, ground_of
+from .job import Job
 from .progress import Progress
-
-STAGING = "staging"
-WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "EMUFARM_IMAGES")
+from .sealing import record_devices, seal
 
 
 class Interrupted(EmufarmError):
     """Ended in order because somebody asked; what is decided stays decided."""
-
-
-@dataclass(frozen=True)
-class Job:
-    run: Path
-    plan: Plan
-    settings: RunSettings
-    profile: Profile
-    image: GoldenImage
-    devices: int
-    noise: int | None
 
 
 async def execute(job: Job, progress: Progress) -> bool:
@@ -60,34 +40,51 @@ async def execute(job: Job, progress: Progress) -> bool:
     with work_folder() as work, interruptible() as interrupted:
         async with (
             open_run(job.run, job.plan, job.settings) as coordinator,
-            listening(coordinator, words) as url,
+            ground_of(job, progress.say) as ground,
+            listening(coordinator, words, ground.host) as url,
         ):
             progress.watch(coordinator)
-            token = work / "worker.token"
-            token.touch(mode=0o600)
-            token.write_text(words.worker)
-            await salvage(job.run / STAGING, url, words.worker, coordinator)
-            reports = Reports(coordinator)
-            terms = terms_of(job, work, url, token, coordinator)
-            async with LocalFleet(job.devices, terms, reports.hear) as fleet:
-                ends = {
-                    asyncio.ensure_future(waited)
-                    for waited in (coordinator.over.wait(), fleet.ended(), interrupted.wait())
-                }
-                done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                for end in pending:
-                    end.cancel()
-                for end in done:
-                    end.result()
-            await reports.told()
-            progress.fleet_ended([slot.reason for slot in fleet.slots if slot.reason])
+            if not coordinator.state.sealed:
+                await salvage(job.run / STAGING, url, words.worker, coordinator)
+            if not coordinator.over.is_set():
+                first = first_numbers(coordinator.state.devices)
+                reached = Reached(url, words.worker, work, first)
+                await attended(ground, reached, coordinator, interrupted, progress)
+                if await ground.salvage() and coordinator.stopped is None:
+                    await salvage(job.run / STAGING, url, words.worker, coordinator)
             if coordinator.stopped is not None:
                 raise EmufarmError(str(coordinator.stopped))
             if coordinator.state.finished:
-                await coordinator.seal()
-            elif interrupted.is_set():
+                await seal(job.run, coordinator)
+                return True
+            await asyncio.to_thread(record_devices, job.run)
+            if interrupted.is_set():
                 raise Interrupted(f"interrupted; `emufarm resume {job.run}` goes on with it")
-            return coordinator.state.finished
+            return False
+
+
+async def attended(
+    ground: Ground,
+    reached: Reached,
+    coordinator: Coordinator,
+    interrupted: asyncio.Event,
+    progress: Progress,
+) -> None:
+    """A fleet, until all is decided, none of it is left, or somebody asks it to end."""
+    reports = Reports(coordinator)
+    async with ground.fleet(reached, reports.hear) as fleet:
+        coordinator.agents = fleet.agents
+        ends = {
+            asyncio.ensure_future(waited)
+            for waited in (coordinator.over.wait(), fleet.ended(), interrupted.wait())
+        }
+        done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in pending:
+            end.cancel()
+        for end in done:
+            end.result()
+    await reports.told()
+    progress.fleet_ended([slot.reason for slot in fleet.slots if slot.reason])
 
 
 async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
@@ -104,6 +101,8 @@ async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator
 def _send_held(client: CoordinatorClient, slot: Path) -> None:
     with held(slot):
         send_sealed(client, slot)
+        if [path.name for path in slot.iterdir()] == [HELD]:
+            shutil.rmtree(slot)  # nothing more is to come from it
 
 
 class Reports:
@@ -140,36 +139,6 @@ class Reports:
     async def _lost(self, fact: Fact, reason: Literal["host_lost", "worker_lost"]) -> None:
         told = Told(device=fact.device, reason=reason, text=fact.text[:4000])
         await self._coordinator.fact(told)
-
-
-def terms_of(job: Job, work: Path, url: str, token: Path, coordinator: Coordinator) -> Terms:
-    def worker(pair: Pair) -> list[str]:
-        options = {
-            "--coordinator": url,
-            "--token-file": token,
-            "--device": pair.device,
-            "--control-port": pair.control_port,
-            "--control-token-file": pair.token_file,
-            "--staging": pair.staging,
-            "--lock": job.image.golden.home.parent / LOCK,
-            "--profile": job.profile.name,
-        }
-        words = [str(word) for option in options.items() for word in option]
-        return [sys.executable, "-m", "orchestrator.cli", "worker", "--tied", *words]
-
-    return Terms(
-        golden=job.image.golden,
-        emulator=emulator(job.profile, job.noise),
-        adb=adb_binary(),
-        worker_command=worker,
-        device_env=device_env(),
-        worker_env={name: os.environ[name] for name in WORKER_VARIABLES if name in os.environ},
-        work=work,
-        staging=job.run / STAGING,
-        logs=job.run / "logs",
-        starts=job.settings.limits.starts,
-        first=first_numbers(coordinator.state.devices),
-    )
 
 
 def first_numbers(devices: Iterable[str]) -> dict[str, int]:

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import orchestrator.sim
 
-from ..device.adb import adb_binary
+from ..device.adb import adb_binary, adb_version
+from ..events.canonical import digest
 from ..fleet.bake import Oven
 from ..fleet.golden import GoldenImage, Recipe, cache_folder, golden_image
-from ..pins.files import source_sha256, tree_sha256
+from ..pins.files import source_sha256
+from ..pins.lock import FILE as LOCK
+from ..pins.lock import ImageLock, read_lock
 from ..pins.profile import Profile
+from ..pins.tools import adb_release
 from ..sim.avd import EMBEDDED, Avd, create_avd
 
 PROGRAM = (sys.executable, "-m", "orchestrator.sim")
@@ -29,23 +33,33 @@ def emulator(profile: Profile, noise: int | None) -> Callable[[int], list[str]]:
     """The command for a slot; under noise every slot's phone is another one."""
 
     def command(slot: int) -> list[str]:
-        restless = [] if noise is None else ["-sim-noise", str(noise * 1000 + slot)]
-        return [*PROGRAM, *profile.emulator, *restless]
+        return [*PROGRAM, *profile.emulator, *restless(noise, slot)]
 
     return command
 
 
+def restless(noise: int | None, slot: int) -> list[str]:
+    """The simulator's own words for it."""
+    return [] if noise is None else ["-sim-noise", str(noise * 1000 + slot)]
+
+
 def embedded_image(profile: Profile, say: Callable[[str], None]) -> GoldenImage:
     """Baked once for this profile and this simulator, then taken from the cache."""
+    return golden_image(embedded_recipe(profile), cache_folder(), say)
+
+
+def cached_lock(profile: Profile) -> ImageLock:
+    """Of the image, where it was baked before; BadLock where it was not."""
+    return read_lock(cache_folder() / "golden" / embedded_recipe(profile).digest / LOCK)
+
+
+def embedded_recipe(profile: Profile) -> Recipe:
     folder = Path(orchestrator.sim.__file__).parent
-    oven = Oven([*PROGRAM, *profile.emulator], adb_binary(), device_env())
-    recipe = Recipe(profile, source_sha256(folder), oven, _create)
-    return golden_image(recipe, cache_folder(), say)
+    oven = Oven([*PROGRAM, *profile.emulator], adb_binary(), device_env(), EMBEDDED)
+    # An image is pinned with the adb it was baked with: another adb's is another image.
+    program = digest([source_sha256(folder), adb_release(adb_version())])
+    return Recipe(profile, program, oven, _create)
 
 
 def _create(home: Path, name: str, config: Mapping[str, str]) -> Avd:
     return create_avd(home, name, **{key.replace(".", "__"): v for key, v in config.items()})
-
-
-def system_image_sha256() -> str:
-    return tree_sha256(EMBEDDED)

@@ -29,7 +29,9 @@ def plan(
     ] = "",
     as_json: Annotated[bool, typer.Option("--json", help="The plan itself.")] = False,
 ) -> None:
-    """Show the frozen plan that the same arguments of `emufarm run` would execute.
+    """Show the frozen plan that `emufarm run` would execute.
+
+    The same arguments make the same plan, wherever and whenever.
 
     Example: emufarm plan --seed 7 --repeats 3 -k "messages and attack"
     """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,33 +15,33 @@ from rich.console import Console
 
 from ..agent.choose import check_spec
 from ..cases.load import load_cases
-from ..coordinator import chain
-from ..coordinator.transitions import DeviceStarted
-from ..device.adb import adb_version
 from ..errors import UsageError
-from ..fleet.golden import GoldenImage
-from ..pins.code import repo_facts
+from ..pins import proofs
+from ..pins.agent_card import AgentCard, load_card
 from ..pins.files import read_json, write_json
-from ..pins.host import host_facts
-from ..pins.manifest import android_facts, env_capabilities, run_manifest
+from ..pins.manifest import MANIFEST
 from ..pins.profile import Profile, load_profile
 from ..plan.plan import Plan
+from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan, write_plan
 from ..report import build as report
 from ..report.table import show, wide
 from ..settings import Limits, RunSettings
-from .execute import Job, execute
-from .image import embedded_image, system_image_sha256
+from .backends import BACKENDS, Backend, chosen
+from .documents import documents
+from .execute import execute
+from .job import Job
 from .planning import planned
 from .progress import Progress
 
 INCOMPLETE, BELOW = 20, 1
-MANIFEST, CAPABILITIES, PLAN = "run_manifest.json", "env_capabilities.json", "plan.json"
-BACKENDS = ("auto", "local")
 
 Folder = Annotated[Path, typer.Argument(help="Folder of cases.")]
 Devices = Annotated[int, typer.Option(help="Phones at once; 0: twice the cores, at most 8.")]
 Noise = Annotated[int | None, typer.Option(help="Restless phones, by this seed.")]
+AgentCardFile = Annotated[
+    Path | None, typer.Option(help="What the agent is: a YAML file (docs/pins.md).")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON, and only that.")]
 MinSuccess = Annotated[
     float | None,
@@ -51,13 +51,14 @@ MinSuccess = Annotated[
 
 def run(
     folder: Folder = Path("cases/public"),
-    backend: Annotated[str, typer.Option(help="auto or local.")] = "auto",
+    backend: Annotated[str, typer.Option(help="auto, local or docker.")] = "auto",
     devices: Devices = 0,
     seed: Annotated[int, typer.Option(help="The global seed.")] = 0,
     repeats: Annotated[int, typer.Option(min=1, help="Episodes of each case variant.")] = 1,
-    agent: Annotated[str, typer.Option(help="reference, idle, random, command:PROGRAM ...")] = (
-        "reference"
-    ),
+    agent: Annotated[
+        str, typer.Option(help="reference, random, command:PROGRAM, http://..., image:NAME ...")
+    ] = ("reference"),
+    agent_card: AgentCardFile = None,
     k: Annotated[str, typer.Option("-k", help="Only these, as pytest's -k: ids, tags.")] = "",
     name: Annotated[str, typer.Option("--run", help="The run's name [default: the time].")] = "",
     runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
@@ -67,27 +68,29 @@ def run(
 ) -> None:
     """Run every episode of a folder of cases, and report.
 
-    Exit 0: the run is complete, whatever the agents scored; 20: infrastructure kept it from
-    completing (`emufarm resume` goes on); 2: the request cannot work; 130: interrupted.
+    Exit 0: the run is complete, whatever the agents scored; 1: with --min-success, they scored
+    less; 20: infrastructure kept it from completing (`emufarm resume` goes on) or took an episode;
+    2: the request cannot work; 130: interrupted.
 
     Example: emufarm run cases/public --agent reference --devices 4 --seed 7
     """
     if backend not in BACKENDS:
         raise UsageError(f"there is no backend {backend!r}; choose one of {', '.join(BACKENDS)}")
     check_spec(agent)
+    card = load_card(agent_card) if agent_card else None
     if name and (Path(name).name != name or name.startswith(".")):
         raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
     phones = count(devices)
-    settings = RunSettings(seed=seed, repeats=repeats, agent=agent)
+    settings = RunSettings(seed=seed, repeats=repeats, agent=agent, noise=noise)
     profile = load_profile(settings.profile)
     plan = planned(folder, settings, profile, k)
     place = runs / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
     if (place / PLAN).exists():
         raise UsageError(f"{place} exists already: `emufarm resume {place}`, or choose --run")
     with Progress(Console(stderr=as_json), quiet=as_json) as progress:
-        image = embedded_image(profile, progress.say)
-        prepare(place, plan, settings, profile, image, folder)
-        job = Job(place, plan, settings, profile, image, phones, noise)
+        its = chosen(backend, profile, agent, progress.say)
+        prepare(place, plan, settings, profile, its, folder, card)
+        job = Job(place, plan, settings, profile, its, phones)
         complete = carry_out(job, progress)
     conclude(place, complete, min_success, as_json)
 
@@ -95,11 +98,13 @@ def run(
 def resume(
     place: Annotated[Path, typer.Argument(help="The run's folder.", metavar="RUN")],
     devices: Devices = 0,
-    noise: Noise = None,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a run that was interrupted: what is decided stays decided.
+    """Go on with a run that was interrupted.
+
+    What is decided stays decided; the rest is run as the run was started. Exit codes are those of
+    `emufarm run`.
 
     Example: emufarm resume runs/20310512-091500-ab12cd
     """
@@ -110,14 +115,19 @@ def resume(
     if profile.digest != plan.profile_digest:
         raise UsageError(f"the profile {profile.name} changed since {place} was planned")
     with Progress(Console(stderr=as_json), quiet=as_json) as progress:
-        image = embedded_image(profile, progress.say)
+        backend = chosen(backend_of(place), profile, plan.agent, progress.say)
         lock = image_of(place)
-        if image.lock.digest != lock:
+        if backend.lock.digest != lock:
             raise UsageError(
                 f"{place} was run on the image {lock[:12]}, this machine has "
-                f"{image.lock.digest[:12]}: resume it with the version that started it"
+                f"{backend.lock.digest[:12]}: resume it with the version that started it"
             )
-        job = Job(place, plan, settings, profile, image, phones, noise)
+        if backend.agent is not None and backend.agent.id != agent_of(place):
+            raise UsageError(
+                f"{plan.agent} is another image than when {place} began: give that one its name "
+                f"back ({agent_of(place)})"
+            )
+        job = Job(place, plan, settings, profile, backend, phones)
         complete = carry_out(job, progress)
     conclude(place, complete, min_success, as_json)
 
@@ -133,13 +143,17 @@ def prepare(
     plan: Plan,
     settings: RunSettings,
     profile: Profile,
-    image: GoldenImage,
+    backend: Backend,
     folder: Path,
+    card: AgentCard | None = None,
 ) -> None:
     """The run's folder, with all that is known before it begins; its plan last."""
     try:
         place.mkdir(parents=True, exist_ok=True)
-        for file, content in documents(plan, settings, profile, image, folder).items():
+        files = documents(plan, settings, profile, backend, folder, card)
+        known = proofs.proven(place.parent / proofs.NAME, backend.lock.digest, plan.cases)
+        files[MANIFEST]["reproducibility"]["proven"] = known
+        for file, content in files.items():
             write_json(place / file, content)
         write_plan(place / PLAN, plan)
     except OSError as error:
@@ -150,71 +164,50 @@ def carry_out(job: Job, progress: Progress) -> bool:
     """Whether every episode is decided."""
     progress.say(
         f"run {job.run}: {len(job.plan.episodes)} episodes of {len(job.plan.cases)} cases, agent "
-        f"{job.plan.agent}, {job.devices} phones, plan {job.plan.digest[:12]}"
+        f"{job.plan.agent}, {job.devices} phones, {job.backend.name}, plan {job.plan.digest[:12]}"
     )
     return asyncio.run(execute(job, progress))
 
 
 def conclude(place: Path, complete: bool, min_success: float | None, as_json: bool) -> None:
     """The report, and the exit code; once the progress has left the terminal."""
-    record_devices(place)
     result = report.write(place)
     if as_json:
-        sys.stdout.write(json.dumps(result, indent=2, sort_keys=True) + "\n")
+        sys.stdout.buffer.writelines(report.spelled(result))
     else:
         show(result, wide(Console()))
         typer.echo(f"report     {place / report.NAME}")
     if not complete:
         typer.echo(f"incomplete because of infrastructure: emufarm resume {place}", err=True)
         raise typer.Exit(INCOMPLETE)
-    if lost := result["infrastructure"]["episodes_failed"]:
+    if lost := result.infrastructure.episodes_failed:
         told = f"{lost} episodes used up their attempts and were lost to infrastructure"
         typer.echo(f"{told}: a resume cannot decide them again, a new run can", err=True)
         raise typer.Exit(INCOMPLETE)
-    value = result["figures"]["BSR"]["lower"]
+    value = result.figures.shares["BSR"].unknown_as_no.value
     if min_success is not None and (value is None or value < min_success):
         typer.echo(f"the benign success rate is below {min_success}", err=True)
         raise typer.Exit(BELOW)
 
 
-def documents(
-    plan: Plan, settings: RunSettings, profile: Profile, image: GoldenImage, folder: Path
-) -> dict[str, dict[str, Any]]:
-    """run_manifest.json and env_capabilities.json, before a device has reported."""
-    repo, now = repo_facts(), time.time_ns() // 1_000_000
-    android = android_facts(
-        profile,
-        image.lock,
-        adb_version=adb_version(),
-        system_image_sha256=system_image_sha256(),
-        devices={},
-    )
-    manifest = run_manifest(
-        plan, settings, created_ts_ms=now, backend="local", agent_trusted=True, repo=repo,
-        android=android,
-    )  # fmt: skip
-    manifest["reproducibility"]["cases_folder"] = str(folder.resolve())
-    capabilities = env_capabilities(
-        created_ts_ms=now, host=host_facts(), repo=repo, android=android
-    )
-    return {MANIFEST: manifest, CAPABILITIES: capabilities}
-
-
-def record_devices(place: Path) -> None:
-    """Each device's own answers, once they are in the journal."""
-    lines = chain.read(place / chain.FOLDER).lines
-    told = {line.event.device: line.event.facts for line in lines
-            if isinstance(line.event, DeviceStarted)}  # fmt: skip
-    for file in (MANIFEST, CAPABILITIES):
-        content = read_json(place / file)
-        content["android"]["devices"] = told
-        write_json(place / file, content)
-
-
 def image_of(place: Path) -> str:
     """The digest of the image that the run was started on."""
+    return recorded(place, lambda manifest: manifest["android"]["image_lock"]["digest"])
+
+
+def agent_of(place: Path) -> str:
+    """The id of the image that the run's agent came in."""
+    return recorded(place, lambda manifest: manifest["agent"]["image_id"])
+
+
+def backend_of(place: Path) -> str:
+    """The backend that the run was started on."""
+    return recorded(place, lambda manifest: manifest["execution_mode"])
+
+
+def recorded(place: Path, fact: Callable[[Any], str]) -> str:
     try:
-        return str(read_json(place / MANIFEST)["android"]["image_lock"]["digest"])
+        return str(fact(read_json(place / MANIFEST)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{place / MANIFEST} is not a run's manifest: {error!r}") from error
 
@@ -225,7 +218,7 @@ def settings_of(place: Path, plan: Plan) -> RunSettings:
         facts = read_json(place / MANIFEST)["reproducibility"]
         limits = Limits(**facts["limits"])
         folder = Path(facts["cases_folder"])
-        variants = tuple(facts["variants"])
+        variants, noise = tuple(facts["variants"]), facts.get("noise")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{place / MANIFEST} is not a run's manifest: {error!r}") from error
     if folder.is_dir():
@@ -236,4 +229,4 @@ def settings_of(place: Path, plan: Plan) -> RunSettings:
                 f"{', '.join(changed)} changed since {place} was planned: "
                 "restore the cases, or start a new run"
             )
-    return RunSettings(plan.seed, plan.repeats, plan.agent, plan.profile, variants, limits)
+    return RunSettings(plan.seed, plan.repeats, plan.agent, plan.profile, variants, limits, noise)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
+from dataclasses import asdict
+from pathlib import Path
 from shlex import quote
 from types import FrameType
 from typing import Annotated
@@ -12,14 +15,18 @@ import typer
 from ..device.adb import adb_binary
 from ..errors import EmufarmError
 from ..fleet.exits import as_shell
+from ..fleet.golden import cache_folder
 from ..fleet.last_words import last_words
+from ..fleet.standin import stand_in
+from ..fleet.wheelhouse import wheelhouse
 from .phones import boot, simulated_phone
 
-EXAMPLE = """Example: emufarm sim --noise 7, then in another terminal the `export` line it prints,
-and `adb shell`, `adb exec-out screencap -p > screen.png`, `adb emu avd snapshot save clean`."""
+app = typer.Typer()
 
 
+@app.callback(invoke_without_command=True)
 def sim(
+    context: typer.Context,
     noise: Annotated[
         int | None, typer.Option(help="Be as restless as a real phone, by this seed.")
     ] = None,
@@ -30,7 +37,13 @@ def sim(
     ] = None,
     adb_port: Annotated[int | None, typer.Option(help="Port of the private adb server.")] = None,
 ) -> None:
-    """Boot a simulated phone, print how to reach it, and keep it until Ctrl-C."""
+    """Boot a simulated phone, print how to reach it, and keep it until Ctrl-C.
+
+    Example: emufarm sim --noise 7, then in another terminal the `export` line it prints, and
+    `adb shell`, `adb exec-out screencap -p > screen.png`, `adb emu avd snapshot save clean`.
+    """
+    if context.invoked_subcommand is not None:
+        return
     _end_cleanly()
     with simulated_phone(
         noise=noise, seed=seed, fault=fault, port=port, adb_port=adb_port
@@ -62,6 +75,26 @@ def sim(
         typer.echo("the phone was switched off")
 
 
+@app.command()
+def sdk(
+    out: Annotated[Path, typer.Option(help="Where the three zips go.")],
+    wheels: Annotated[
+        Path | None,
+        typer.Option("--wheelhouse", help="The lock's wheels [default: downloaded, once]."),
+    ] = None,
+) -> None:
+    """Pack the simulated phone as an SDK.
+
+    Three zips in the vendor's layout, to the same bytes every time, for Dockerfile.emulator.
+    Prints the path, size and sha256 of each zip as JSON.
+
+    Example: emufarm sim sdk --out images/sdk
+    """
+    house = wheels or wheelhouse(cache_folder(), lambda line: typer.echo(line, err=True))
+    made = asdict(stand_in(out, house))
+    typer.echo(json.dumps(made, indent=2, sort_keys=True, default=str))
+
+
 def _end_cleanly() -> None:
     """However a person ends it, in the background of a script too, what it wrote is removed."""
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -72,6 +105,3 @@ def _end_cleanly() -> None:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-sim.__doc__ = f"{sim.__doc__}\n\n{EXAMPLE}"

@@ -6,22 +6,22 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
 
-from ..coordinator.client import CoordinatorClient
-from ..device.console import Console
-from ..device.phone import Device
-from ..device.supervisor import SupervisorClient
+from ..coordinator.client import CoordinatorAway, CoordinatorClient
+from ..device.faults import DeviceFault
 from ..errors import UsageError
+from ..fleet.beside import beside
 from ..pins.lock import read_lock
 from ..pins.profile import load_profile
 from ..settings import Limits
-from ..worker.loop import Worker
-from ..worker.staging import held
+from ..worker.loop import DEVICE_UNUSABLE, Worker
+from ..worker.staging import held, send_sealed
 
 
 def worker(
@@ -46,30 +46,34 @@ def worker(
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to handle
     if tied:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
-    supervisor = SupervisorClient(control_port, _secret(control_token_file))
-    facts = supervisor.facts()
-    phone = Device(
-        facts.serial,
-        facts.adb_server_port,
-        console=Console(facts.console_port, facts.console_token),
-        supervisor=supervisor,
-    )
-    name = f"{device}-{os.getpid()}"
+    limits, name = Limits(), f"{device}-{os.getpid()}"
     with (
         held(staging),
         CoordinatorClient(coordinator, _secret(token_file), worker=name, device=device) as client,
     ):
+        try:
+            phone = beside(control_port, _secret(control_token_file), limits.boot_s, typer.echo)
+        except DeviceFault as fault:
+            send_sealed(client, staging)
+            client.device_failed("provision", fault.reason, str(fault))
+            sys.exit(DEVICE_UNUSABLE)
         loop = Worker(
             client=client,
             device=phone,
             name=device,
             lock=read_lock(lock),
             profile=load_profile(profile),
-            limits=Limits(),
+            limits=limits,
             staging=staging,
             stop=stop,
         )
-        sys.exit(loop.run())
+        try:
+            sys.exit(loop.run())
+        except CoordinatorAway:
+            # There is nobody left whom this phone could serve, and perhaps nobody to end it.
+            with suppress(DeviceFault):
+                phone.console.kill()
+            raise
 
 
 def _secret(path: Path) -> str:

@@ -13,25 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..device.deadline import Deadline
-from ..device.phone import Device
-from ..errors import EmufarmError
 from ..pins.files import file_sha256, tree_sha256
-from ..pins.lock import MARKER, ImageLock, marker
+from ..pins.lock import ImageLock
 from ..pins.profile import Profile
+from ..pins.system_image import system_image
 from .exits import exited_within
 from .local import Golden, LocalDevice
+from .phone_bake import BakeFailed as BakeFailed
+from .phone_bake import bake_phone, prove_phone
 from .reach import boot
 
 AVD = "emufarm"
-NAMESPACES = ("system", "secure", "global")
-REST_LIMIT_S = 120.0  # beyond the rest itself, before a restless phone is a failure
 KILL_S = 30.0
-_LOOK_S = 0.1
-
-
-class BakeFailed(EmufarmError):
-    """The image could not be made, or does not start as it was saved."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +34,7 @@ class Oven:
     emulator: Sequence[str]
     adb: Path
     env: Mapping[str, str]
+    system_image: Path  # the folder that the emulator takes its system from
     boot_s: float = 120.0
 
     def device(self, folder: Path, golden: Golden, *extra: str) -> LocalDevice:
@@ -50,17 +44,11 @@ class Oven:
 
 def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
     """Leaves the AVD in `folder`; `empty` holds a fresh one, and everything else goes there."""
-    nonce = secrets.token_hex(8)
+    nonce, system = secrets.token_hex(8), system_image(oven.system_image)
     # An emulator told to end would else save a snapshot of its own beside ours.
     with oven.device(empty / "device", Golden(empty, AVD), "-no-snapshot-save") as running:
         device, _ = boot(running, oven.boot_s)
-        _set_up(device, profile)
-        _rest(device, profile.bake.rest_s)
-        _require_set_up(device, profile)
-        text = marker(profile.snapshot, nonce)
-        device.files.push(text.encode(), MARKER)
-        device.snapshots.save(profile.snapshot)
-        boot_id, identity = device.clock.boot_id(), device.identity()
+        baked = bake_phone(device, profile, nonce, _quiet)
         device.console.kill()
         if running.pid is None or not exited_within(running.pid, KILL_S):
             raise BakeFailed(f"the emulator did not end within {KILL_S:g} s of its console's kill")
@@ -75,10 +63,12 @@ def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -
         profile_digest=profile.digest,
         avd=AVD,
         snapshot=profile.snapshot,
-        boot_id=boot_id,
-        nonce=nonce,
-        fingerprint=identity.fingerprint,
-        emulator_version=identity.emulator_version,
+        boot_id=baked.boot_id,
+        nonce=baked.nonce,
+        fingerprint=baked.fingerprint,
+        emulator_version=baked.emulator_version,
+        adb_version=baked.adb_version,
+        system_image=system,
         config_ini=(avd / "config.ini").read_text("utf-8"),
         config_sha256=file_sha256(avd / "config.ini"),
         snapshot_sha256=tree_sha256(snapshot, lambda name: name != "snapshot.pb"),
@@ -88,48 +78,11 @@ def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -
     return lock
 
 
-def _set_up(device: Device, profile: Profile) -> None:
-    for namespace, values in profile.bake.settings.items():
-        for key, value in values.items():
-            device.settings.put(namespace, key, value)
-
-
-def _require_set_up(device: Device, profile: Profile) -> None:
-    """Whatever else wrote settings while the phone came to rest."""
-    for namespace, values in profile.bake.settings.items():
-        for key, value in values.items():
-            if (now := device.settings.get(namespace, key)) != value:
-                raise BakeFailed(f"{namespace} {key} is {now}, though it was set to {value}")
-
-
-def _rest(device: Device, seconds: float) -> None:
-    """Until nothing has moved for so long: an emulator writes settings of its own after a boot."""
-    deadline = Deadline(seconds + REST_LIMIT_S)
-    state, since = _state(device), time.monotonic()
-    while time.monotonic() - since < seconds:
-        if deadline.passed:
-            raise BakeFailed(f"the phone never stood still for {seconds:g} s")
-        time.sleep(min(_LOOK_S, seconds))
-        now = _state(device)
-        if now != state:
-            state, since = now, time.monotonic()
-
-
-def _state(device: Device) -> tuple[object, ...]:
-    return (
-        device.foreground(),
-        *(device.shell.answer("settings", "list", namespace) for namespace in NAMESPACES),
-    )
-
-
 def _prove(oven: Oven, lock: ImageLock, home: Path, folder: Path) -> None:
-    """A phone started from the snapshot, and one loaded back into it, are the phone that was."""
     with oven.device(folder, Golden(home, lock.avd, lock.snapshot)) as running:
         device, _ = boot(running, oven.boot_s)
-        started = (device.clock.boot_id(), device.files.read(MARKER).decode("utf-8", "replace"))
-        if started != (lock.boot_id, lock.marker):
-            raise BakeFailed(f"a phone started from {lock.snapshot} is another one: {started}")
-        proof = device.snapshots.load(lock.snapshot, marker=MARKER)
-        loaded = (proof.boot_id, proof.marker, proof.fingerprint)
-        if loaded != (lock.boot_id, lock.marker, lock.fingerprint):
-            raise BakeFailed(f"a load of {lock.snapshot} leads to another phone: {loaded}")
+        prove_phone(device, lock, _quiet)
+
+
+def _quiet(line: str) -> None:
+    """A bake on this machine is told by whoever wanted it, in one line."""

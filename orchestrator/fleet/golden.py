@@ -15,26 +15,24 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import __version__
-from ..device.deadline import Deadline
 from ..errors import EmufarmError, UsageError
 from ..events.canonical import digest
 from ..pins.files import read_json, tree, write_json
 from ..pins.lock import FILE as LOCK
 from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
+from .alone import alone
 from .bake import AVD, Oven, bake
 from .local import Golden
 
 CACHE_VARIABLE = "EMUFARM_CACHE"
 MANIFEST = "MANIFEST.json"
-FORMAT = 1  # of the image; another one is baked again
+FORMAT = 2  # of the image; another one is baked again
 WAIT_S = 900.0  # for another process that bakes the same image
 
 Say = Callable[[str], None]
@@ -80,7 +78,8 @@ def golden_image(recipe: Recipe, cache: Path, say: Say) -> GoldenImage:
     folder, name = cache / "golden", recipe.digest
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _held(folder / f".{name}.lock", say):
+        waiting = "waiting for another emufarm that is baking this image"
+        with alone(folder / f".{name}.lock", WAIT_S, lambda: say(waiting)):
             try:
                 return _verified(folder / name, name)
             except _Broken as why:
@@ -142,22 +141,3 @@ def _sweep(folder: Path, name: str) -> None:
             except BlockingIOError:
                 continue
             shutil.rmtree(left, ignore_errors=True)
-
-
-@contextmanager
-def _held(path: Path, say: Say) -> Iterator[None]:
-    """One process at a time; the lock ends with its holder, however that ends."""
-    deadline, said = Deadline(WAIT_S), False
-    with path.open("ab") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if deadline.passed:
-                    raise EmufarmError(f"{path} was held for {WAIT_S:g} s by another") from error
-            if not said:
-                say("waiting for another emufarm that is baking this image")
-                said = True
-            time.sleep(0.05)
-        yield

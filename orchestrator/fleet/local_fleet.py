@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Self
 
 from .fact import Fact
-from .pair import Slot, Terms
+from .lives import Lives
+from .pair import LocalPair, Terms
+from .slot import Slot
 
 
 class LocalFleet:
@@ -20,22 +21,25 @@ class LocalFleet:
     def __init__(self, count: int, terms: Terms, on_fact: Callable[[Fact], None]) -> None:
         # Starting and ending a device block for a while; no slot waits for another's thread.
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="device")
-        self.slots = tuple(Slot(number, terms, on_fact, self._threads) for number in range(count))
+        self.slots = tuple(
+            Slot(number, terms.bounds, self._pair, on_fact) for number in range(count)
+        )
+        self.agents = None  # in images: there are no containers here
         self._terms = terms
-        self._lives: list[asyncio.Task[None]] = []
+        self._lives = Lives(self.slots)
+
+    async def _pair(self, slot: Slot) -> bool:
+        return await LocalPair(slot, self._terms, self._threads).live()
 
     async def __aenter__(self) -> Self:
         for folder in (self._terms.staging, self._terms.logs):
             folder.mkdir(parents=True, exist_ok=True)
-        self._lives = [asyncio.create_task(slot.live(), name=slot.name) for slot in self.slots]
+        self._lives.begin()
         return self
 
     async def ended(self) -> None:
         """Until every slot has finished or is given up; what nobody foresaw is raised."""
-        # Not gathered: a cancelled caller must not cut short what the block's end does in order.
-        done, _ = await asyncio.wait(self._lives, return_when=asyncio.FIRST_EXCEPTION)
-        for life in done:
-            life.result()
+        await self._lives.ended()
 
     @property
     def given_up(self) -> bool:
@@ -43,12 +47,9 @@ class LocalFleet:
         return all(slot.state == "given_up" for slot in self.slots)
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        for life in self._lives:
-            life.cancel()
         try:
-            ends = await asyncio.gather(*self._lives, return_exceptions=True)
+            failures = await self._lives.end()
         finally:
             self._threads.shutdown(wait=False)
-        for end in ends:
-            if isinstance(end, Exception) and error is None:
-                raise end
+        if failures and error is None:
+            raise failures[0]

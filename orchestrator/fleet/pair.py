@@ -1,7 +1,7 @@
-"""The life of one slot: a device and the worker that owns it, replaced while that may help.
+"""A device on this machine and the worker processes that own it, from its start to its end.
 
-A device that is lost is replaced by a new one with a new id; a worker that crashed is started
-again on the same device and sends what its predecessor sealed. Both are bounded.
+A worker that crashed is started again on the same device and sends what its predecessor sealed; a
+device that is lost ends the pair, and its slot makes another.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from typing import Any
 
 from ..errors import EmufarmError
 from .exits import as_shell, exited
-from .fact import Fact, Kind
 from .last_words import last_words, tail
 from .local import Golden, LocalDevice
+from .slot import ALL_DECIDED, DEVICE_UNUSABLE, Bounds, Slot
 from .worker_process import WorkerProcess
 
-ALL_DECIDED, DEVICE_UNUSABLE = 0, 3  # a worker's exit codes; any other is a crash
-PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts of a device, doubled each time
 _TERMINATED = 143
 
 
@@ -61,46 +59,22 @@ class Terms:
     # A slot's first device number, where an earlier start of this run used the lower ones.
     first: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(self.starts, self.first)
 
-class Slot:
-    def __init__(
-        self, number: int, terms: Terms, on_fact: Callable[[Fact], None], threads: Executor
-    ) -> None:
-        self.name = f"slot-{number:02d}"
-        self.device = ""
-        self.state = "starting"  # starting | running | finished | given_up | stopped
-        self.reason = ""  # of the last trouble
-        self._number = number
+
+class LocalPair:
+    def __init__(self, slot: Slot, terms: Terms, threads: Executor) -> None:
+        self._slot = slot
         self._terms = terms
-        self._on_fact = on_fact
         self._threads = threads
-        self._crashes = 0
 
-    async def live(self) -> None:
-        """Until its worker leaves because all is decided, or until it is given up."""
-        terms, first = self._terms, self._terms.first.get(self.name, 1)
-        pause = PAUSE_S
-        try:
-            for number in range(first, first + terms.starts):
-                self.device, self.state = f"{self.name}.{number}", "starting"
-                if await self._one_device():
-                    self.state = "finished"
-                    return
-                if self._crashes >= terms.starts:
-                    break
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, LONGEST_PAUSE_S)
-            self.state = "given_up"
-            self._tell("slot_given_up", None, self.reason)
-        except asyncio.CancelledError:
-            self.state = "stopped"
-            raise
-
-    async def _one_device(self) -> bool:
+    async def live(self) -> bool:
         """True once the worker has left for good; else this device is of no more use."""
-        terms = self._terms
-        folder = terms.work / self.device
-        command = terms.emulator(self._number)
+        terms, slot = self._terms, self._slot
+        folder = terms.work / slot.device
+        command = terms.emulator(slot.number)
         device = LocalDevice(
             folder, terms.golden, command, adb=terms.adb, env=terms.device_env,
             last_word_s=terms.last_word_s,
@@ -109,7 +83,7 @@ class Slot:
             try:
                 await self._start(device)
             except (EmufarmError, OSError) as error:
-                self._tell("device_not_started", _exit_code(device), str(error))
+                slot.tell("device_not_started", _exit_code(device), str(error))
                 return False
             try:
                 return await self._keep(device)
@@ -124,7 +98,7 @@ class Slot:
         lost = asyncio.ensure_future(exited(device.pid))
         unusable = False
         try:
-            while self._crashes < self._terms.starts and not lost.done() and not unusable:
+            while not self._slot.worn_out and not lost.done() and not unusable:
                 code = await self._one_worker(device, lost)
                 if code == ALL_DECIDED:
                     return True
@@ -137,18 +111,18 @@ class Slot:
             # supervisor on its way out still ends with its emulator's code.
             await self._stop(device)
             why = "" if gone else "its worker found it unusable\n"
-            self._tell("device_lost", _exit_code(device) or None, why + last_words(device))
+            self._slot.tell("device_lost", _exit_code(device) or None, why + last_words(device))
         return False
 
     async def _one_worker(self, device: LocalDevice, lost: asyncio.Future[Any]) -> int | None:
         """Its exit code; None where it did not start, or was told to follow its device."""
-        log = self._terms.logs / f"{self.name}.worker.log"
+        log = self._terms.logs / f"{self._slot.name}.worker.log"
         try:
             command = self._terms.worker_command(self._pair(device))
             worker = WorkerProcess(command, self._terms.worker_env, log)
         except OSError as error:
             return await self._crashed(None, str(error))
-        self.state = "running"
+        self._slot.state = "running"
         try:
             either: set[asyncio.Future[Any]] = {lost, worker.ended}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -163,16 +137,14 @@ class Slot:
         return await self._crashed(code, tail(log))
 
     async def _crashed(self, code: int | None, text: str) -> int | None:
-        self._crashes += 1
-        self._tell("worker_lost", code, text)
-        await asyncio.sleep(min(PAUSE_S * 2**self._crashes, LONGEST_PAUSE_S))
+        await asyncio.sleep(self._slot.crashed(code, text))
         return code
 
     def _pair(self, device: LocalDevice) -> Pair:
-        staging = self._terms.staging / self.name
+        staging = self._terms.staging / self._slot.name
         staging.mkdir(parents=True, exist_ok=True)
         return Pair(
-            self.name, self.device, device.serial, device.adb_port, device.console_port,
+            self._slot.name, self._slot.device, device.serial, device.adb_port, device.console_port,
             device.control_port, device.token_file, staging,
         )  # fmt: skip
 
@@ -199,10 +171,6 @@ class Slot:
         except asyncio.CancelledError:
             await asyncio.wait({stop})
             raise
-
-    def _tell(self, kind: Kind, exit_code: int | None, text: str) -> None:
-        self.reason = text.strip() or f"{kind}, exit code {exit_code}"
-        self._on_fact(Fact(self.device, kind, exit_code, self.reason))
 
 
 def _exit_code(device: LocalDevice) -> int | None:

@@ -7,8 +7,10 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from .adb import (
     SERVER_ENV,
@@ -21,10 +23,12 @@ from .adb import (
 )
 from .children import Child, Reaper
 from .errors import SupervisorError
-from .golden import check_golden, fresh_copy
+from .golden import check_golden, fresh_copy, snapshot_sha256
 
 ADB_RESTARTS = 10  # then the machine, not the server, is at fault
 TAIL_LIMIT = 1024 * 1024
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class Device:
         self.started_at = 0.0
         self.console_token = ""
         self.versions: dict[str, str | None] = {"adb": None, "emulator": None}
+        self.snapshot_sha256: str | None = None  # of the copy's, told once it runs
+        self.known = False  # whether versions and digest are told, or never will be
         self.emulator: Child | None = None
         self.server: Child | None = None
         self.last_exit: int | None = None
@@ -75,26 +81,41 @@ class Device:
             {"adb server": s.adb_port, "console": s.console_port, "adb": s.console_port + 1}
         )
         self._make_home()
-        await asyncio.gather(self._bring_up(), self._learn_versions())
+        await _together(self._bring_up(), self._learn_versions())
+        self.known = True
 
     async def _bring_up(self) -> None:
         await self._copy()
         await self._start_server()
         self._start_emulator()
+        await self._learn_snapshot()
 
     async def _learn_versions(self) -> None:
         s = self.settings
-        adb, emulator = await asyncio.gather(
+        adb, emulator = await _together(
             self._first_words("adb", [s.adb, "version"]),
             self._first_words("emulator", [*s.emulator, "-version"]),
         )
         self.versions = {"adb": adb, "emulator": emulator}
 
+    async def _learn_snapshot(self) -> None:
+        """While the phone boots: gigabytes take seconds. A load changes none of these files."""
+        s = self.settings
+        self.snapshot_sha256 = None
+        if s.snapshot is None:
+            return
+        avd, stop = s.avd_home / f"{s.avd}.avd", self._stop_copy.is_set
+        try:
+            told = await asyncio.to_thread(snapshot_sha256, avd, s.snapshot, stop)
+            self.snapshot_sha256 = told
+        except OSError as error:  # an emulator that cannot load its snapshot removes it
+            _say(f"the snapshot {s.snapshot} cannot be hashed: {error}")
+
     async def restart(self) -> None:
         """Kill, re-copy, start; returns when the new emulator runs."""
         if self.state != "running" or self.emulator is None:
             raise SupervisorError(f"the device cannot be restarted while it is {self.state}")
-        self.state = "restarting"
+        self.state, self.known = "restarting", False
         old = self.emulator
         if await console_kill(self.settings.console_port, self.console_token):
             await old.wait(self.settings.grace)
@@ -104,9 +125,11 @@ class Device:
                 raise SupervisorError(f"the emulator, process {old.pid}, survives SIGKILL")
             await self._copy()
             self._start_emulator()
+            await self._learn_snapshot()
         except SupervisorError as error:
             self._end(error)
             raise
+        self.known = True
         self.restarts += 1
 
     async def stop(self) -> None:
@@ -127,11 +150,13 @@ class Device:
         alive = self.emulator is not None and self.emulator.running
         return {
             "state": self.state,
+            "known": self.known,
             "versions": self.versions,
             "avd": s.avd,
             "avd_path": str(s.avd_home.resolve() / f"{s.avd}.avd"),
             "config_ini": self._config(),
             "snapshot": s.snapshot,
+            "snapshot_sha256": self.snapshot_sha256,
             "serial": f"emulator-{s.console_port}",
             "ports": {"adb_server": s.adb_port, "console": s.console_port},
             "console_token": self.console_token,
@@ -256,6 +281,18 @@ class Device:
         )
         self.started_at = time.time()
         self.state = "running"
+
+
+async def _together(*parts: Coroutine[None, None, T]) -> list[T]:
+    """What each comes to; where one fails, the others have ended before that is told, so that
+    nothing they would say later follows it."""
+    tasks = [asyncio.create_task(part) for part in parts]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _say(sentence: str) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
+import json
 import os
 import shutil
 import stat
@@ -57,6 +59,37 @@ def fresh_copy(golden: Path, home: Path, name: str, stop: Stop = lambda: False) 
     except OSError as error:
         raise SupervisorError(f"cannot copy the golden AVD {name!r} to {copy}: {error}") from error
     return copy
+
+
+def snapshot_sha256(avd: Path, tag: str, stop: Stop = lambda: False) -> str:
+    """One digest for what a snapshot is made of, equal to the one in the image's lock.
+
+    Without snapshot.pb, which changes with every load.
+    """
+    folder, files = avd / "snapshots" / tag, dict[str, str]()
+    for place, _, names in os.walk(folder, onerror=_raise):
+        for path in (Path(place, name) for name in names):
+            name = path.relative_to(folder).as_posix()
+            if name != "snapshot.pb":
+                files[name] = _content(path, stop)
+    told = json.dumps(files, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _content(path: Path, stop: Stop) -> str:
+    if path.is_symlink():
+        return f"-> {os.readlink(path)}"
+    content = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_STEP):
+            if stop():
+                raise SupervisorError("stopped while hashing the snapshot")
+            content.update(piece)
+    return content.hexdigest()
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _ini_for(text: str, copy: Path) -> str:

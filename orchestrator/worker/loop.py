@@ -22,6 +22,7 @@ from ..coordinator.client import (
 )
 from ..coordinator.lease import Finished, Lease, Retired, Wait
 from ..device.faults import DeviceFault
+from ..device.found import found
 from ..device.phone import Device
 from ..episode.attempt import Played, attempt
 from ..episode.scene import Interrupted, Scene
@@ -29,9 +30,11 @@ from ..episode.site import Site
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
 from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
+from ..pins.compare import compared, mismatches
 from ..pins.lock import ImageLock
 from ..pins.profile import Profile
 from ..settings import Limits
+from .agents import AskedFor
 from .record import summary_document
 from .renewal import Renewal
 from .staging import begin, discard, put_aside, send, send_sealed
@@ -77,7 +80,7 @@ class Worker:
                 continue
             judgement = self._attempt(answer)
             loads += 1
-            if judgement is not None and judgement.retried and not self._usable():
+            if judgement is not None and judgement.retried and not self._usable(judgement):
                 return DEVICE_UNUSABLE
         return STOPPED
 
@@ -86,12 +89,16 @@ class Worker:
         try:
             self._wait_ready()
             identity = self.device.identity()
+            pins = found(self.device, identity.fingerprint)
         except DeviceFault as fault:
             if not self.stop.is_set():  # else it was not waited for
                 self.client.device_failed("boot", fault.reason, str(fault))
             return False
+        if wrong := mismatches(self.lock, pins):
+            self.client.device_failed("boot", Reason.PIN_MISMATCH, "; ".join(wrong))
+            return False
         self.versions.update(adb=identity.adb_version, fingerprint=identity.fingerprint)
-        self.client.device_started(asdict(identity))
+        self.client.device_started({**asdict(identity), "pins": compared(self.lock, pins)})
         return True
 
     def _wait_ready(self) -> None:
@@ -114,7 +121,10 @@ class Worker:
             return False
         return self._boot()
 
-    def _usable(self) -> bool:
+    def _usable(self, judgement: Judgement) -> bool:
+        """Whether another attempt may go better here; a wrong pin stays wrong."""
+        if judgement.reason is Reason.PIN_MISMATCH:
+            return False
         supervisor = self.device.supervisor
         return (supervisor is None or supervisor.healthy()) and not self.device.missing()
 
@@ -178,11 +188,11 @@ class Worker:
                 rendered = render(
                     case, lease.variant, lease.seed, site.url, self.profile.name, lease.site
                 )
-                site.serve(rendered.site)
-                agent = make_agent(lease.agent, rendered, lease.seed)
+                site.serve(rendered.site, rendered.responses)
+                agent = make_agent(lease.agent, rendered, lease.seed, AskedFor(self.client))
                 scene = Scene(
                     self.device, rendered, agent, bundle, self.profile, self.limits, site,
-                    self.versions, going_on, self.stop.wait,
+                    self.versions, going_on, self.stop.wait, proven=lease.proven,
                 )  # fmt: skip
                 return attempt(scene, self.lock)
         except (Interrupted, EvidenceLost):

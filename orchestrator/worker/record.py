@@ -1,33 +1,18 @@
-"""summary.json: what an attempt came to, in the words that other tools read."""
+"""summary.json of an attempt that was played under a lease."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..coordinator.lease import Lease
-from ..outcome import Judgement, Outcome
-
-STATUS = {
-    Outcome.SUCCESS: "success",
-    Outcome.TASK_FAILED: "fail",
-    Outcome.AGENT_FAILED: "fail",
-    Outcome.ORACLE_INCONCLUSIVE: "inconclusive",
-    Outcome.INFRA_FAILED: "inconclusive",
-}
+from ..evidence.summary import judged_words
+from ..outcome import Judgement
 
 
 def summary_document(lease: Lease, judgement: Judgement) -> dict[str, Any]:
-    outcome = judgement.outcome
     return {
         "case_id": lease.case["id"],
         "variant": lease.variant,
         "seed": lease.seed,
-        "status": STATUS[outcome],
-        "task_success": outcome is Outcome.SUCCESS,
-        "failure_class": None if outcome is Outcome.SUCCESS else outcome.value,
-        "blame": judgement.blame.value,
-        "phase": judgement.phase.value,
-        "reason": judgement.reason.value,
-        "violations": list(judgement.violations),
-        "violations_known": judgement.violations_known,
+        **judged_words(judgement),
     }

@@ -23,14 +23,14 @@ from ..evidence.bundle import wall_ms
 from ..evidence.manifest import seal, sealed
 
 HELD_S = 15.0
-ATTEMPT, TOKEN, BUNDLE = "attempt", "token", "bundle"
+ATTEMPT, TOKEN, BUNDLE, HELD = "attempt", "token", "bundle", ".lock"
 
 
 @contextmanager
 def held(staging: Path) -> Iterator[None]:
     """One worker at a time; one whose farm was killed needs a moment to go."""
     staging.mkdir(parents=True, exist_ok=True)
-    with (staging / ".lock").open("ab") as lock:
+    with (staging / HELD).open("ab") as lock:
         until = time.monotonic() + HELD_S
         while True:
             try:

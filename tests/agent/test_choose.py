@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.choose import check_spec, command_words, make_agent
+from orchestrator.agent.choose import (
+    check_backend,
+    check_spec,
+    command_words,
+    make_agent,
+    outside,
+)
 from orchestrator.agent.command import Command
+from orchestrator.agent.http import Http
 from orchestrator.cases.model import Budget
 from orchestrator.cases.render import CaseBroken, Rendered
 from orchestrator.errors import UsageError
@@ -61,11 +68,56 @@ def test_a_case_without_a_script_for_this_profile_is_the_cases_fault() -> None:
         ("command:'", "no command line"),
         ("command:./none.py", "'./none.py' is not there, or may not be executed"),
         ("command:no-such-program-anywhere", "is not there"),
+        ("http://", "is no agent's URL: write http://HOST:PORT/PATH"),
+        ("http://host:99999/", "is no agent's URL: Port out of range"),
+        ("http://me:secret@host/", "leave out user, password, query and fragment"),
+        ("https://host/?key=secret", "leave out user, password, query and fragment"),
+        ("http://ho st/", "characters that no URL has"),
+        ("image:", "names no image"),
+        ("image:-rf", "names no image"),
+        ("image:a b", "names no image"),
     ],
 )
 def test_an_unknown_agent_is_one_clear_sentence(spec: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         check_spec(spec)
+
+
+def test_an_agent_that_is_not_trusted_with_the_host_says_where_it_is() -> None:
+    assert outside("http://host:9/act") == {"url": "http://host:9/act"}
+    assert outside("image:my-agent:1") == {"image": "my-agent:1"}
+    assert outside("reference") is None
+    assert outside("command:./agent.py") is None
+    agent = make_agent("https://host/act", rendered(), 1)
+    assert isinstance(agent, Http)
+    assert (agent.about.name, agent.about.trusted) == ("host:443", False)
+
+
+@pytest.mark.parametrize(
+    ("spec", "backend", "why"),
+    [
+        ("image:my-agent:1", "local", "the local backend has none: use BACKEND=docker"),
+        ("http://127.0.0.1:8080/", "docker", "inside the worker's own container"),
+        ("http://localhost/", "docker", "inside the worker's own container"),
+    ],
+)
+def test_an_agent_that_a_backend_cannot_reach_is_refused(spec: str, backend: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        check_backend(spec, backend)
+
+
+@pytest.mark.parametrize(
+    ("spec", "backend"),
+    [
+        ("image:registry.example.org/a/b:1@sha256:00ff", "docker"),
+        ("http://127.0.0.1:8080/", "local"),
+        ("https://agents.example.org/act", "docker"),
+        ("reference", "docker"),
+    ],
+)
+def test_all_others_may_run_there(spec: str, backend: str) -> None:
+    check_spec(spec)
+    check_backend(spec, backend)
 
 
 def test_a_command_that_may_not_be_executed_is_refused(tmp_path: Path) -> None:

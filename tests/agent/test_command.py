@@ -20,7 +20,7 @@ from orchestrator.outcome import Reason
 from tests.agent.screens import element, seen
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 READY = 'input(); print(\'{"type": "ready"}\', flush=True)\n'
 Start = Callable[..., Command]
 

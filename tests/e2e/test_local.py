@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from orchestrator.coordinator.transitions import AttemptFenced, EpisodeDecided
-from orchestrator.evidence import manifest
+from orchestrator.report.verify import verify_run
 from tests.run.conftest import Farm, ended
+from tests.run.mutations import unnoticed
 
 pytestmark = pytest.mark.e2e
 
@@ -40,6 +41,15 @@ def test_the_same_seed_gives_the_same_run_on_one_phone_and_on_four_quiet_or_rest
         assert farm.digests(name) == farm.digests("one")
 
 
+def test_a_public_run_proves_itself_and_every_change_to_it_is_found(farm: Farm) -> None:
+    code, output = farm.run(PUBLIC, "--devices", "4")
+    assert code == 0, output
+    for command in ("audit", "verify"):
+        code, output = ended(farm.start(command, str(farm.runs / "r")))
+        assert code == 0, output
+    assert unnoticed(farm.runs / "r", 300, 12, verify_run) == []
+
+
 def test_a_run_killed_at_any_moment_is_resumed_with_nothing_lost_and_nothing_twice(
     farm: Farm,
 ) -> None:
@@ -59,8 +69,7 @@ def test_a_run_killed_at_any_moment_is_resumed_with_nothing_lost_and_nothing_twi
         decided = [e.episode for e in farm.events(name) if isinstance(e, EpisodeDecided)]
         assert len(decided) == len(set(decided)) == 4
         assert set(farm.outcomes(name).values()) == {"task_failed"}
-        for bundle in (farm.runs / name / "episodes").glob("*/attempt-*"):
-            assert manifest.verify(bundle) == []
+        assert verify_run(farm.runs / name) == []
 
 
 def test_two_hundred_episodes_on_four_phones_leave_nothing_behind(farm: Farm) -> None:

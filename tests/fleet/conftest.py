@@ -24,7 +24,7 @@ from orchestrator.pins.profile import load_profile
 from orchestrator.sim import avd
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def create_avd(home: Path, name: str, config: Mapping[str, str]) -> None:
@@ -34,7 +34,7 @@ def create_avd(home: Path, name: str, config: Mapping[str, str]) -> None:
 @pytest.fixture(scope="session")
 def recipe() -> Recipe:
     program = source_sha256(Path(avd.__file__).parent)
-    oven = Oven(simulator(), adb_binary(), dict(os.environ))
+    oven = Oven(simulator(), adb_binary(), dict(os.environ), avd.EMBEDDED)
     return Recipe(load_profile("sim-api34"), program, oven, create_avd)
 
 

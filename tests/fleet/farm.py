@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,10 @@ STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 
 
 async def main(home: str, avd: str, snapshot: str, tmp: str, count: str) -> None:
+    this = asyncio.current_task()
+    assert this is not None
+    # asyncio's own handler may be heard only with the loop's next event; this one wakes it.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, this.cancel)
     up: set[str] = set()
 
     def command(pair: Pair) -> list[str]:

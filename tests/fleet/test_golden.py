@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -26,9 +25,11 @@ from orchestrator.fleet.golden import (
 )
 from orchestrator.fleet.local import LocalDevice
 from orchestrator.fleet.reach import boot
+from orchestrator.pins.files import read_json, tree, write_json
 from orchestrator.pins.lock import FILE as LOCK
 from orchestrator.pins.lock import MARKER, ImageLock, read_lock
 from orchestrator.pins.profile import Profile
+from orchestrator.pins.system_image import system_image
 
 
 def no_say(line: str) -> None:
@@ -54,13 +55,14 @@ def test_its_lock_names_what_it_was_made_from(image: GoldenImage, recipe: Recipe
     assert lock == image.lock
     assert (lock.digest, lock.profile_digest) == (recipe.digest, recipe.profile.digest)
     assert lock.snapshot == image.golden.snapshot == recipe.profile.snapshot
+    assert lock.system_image == system_image(recipe.oven.system_image)
 
 
 def test_a_phone_that_boots_cold_instead_is_not_baked(recipe: Recipe, tmp_path: Path) -> None:
     """The proof finds that it is another boot than the one saved, and nothing is kept."""
     program = Path(__file__).with_name("forgetful.py")
     forgetful = [sys.executable, str(program), *recipe.profile.emulator]
-    oven = Oven(forgetful, adb_binary(), dict(os.environ))
+    oven = replace(recipe.oven, emulator=forgetful)
     with pytest.raises(BakeFailed, match="started from clean is another one"):
         golden_image(replace(recipe, oven=oven), tmp_path, no_say)
     assert [path.name for path in (tmp_path / "golden").iterdir()] == [f".{recipe.digest}.lock"]
@@ -147,6 +149,21 @@ def test_a_broken_image_is_baked_again(
     assert golden_image(recipe, tmp_path, said.append) == first
     assert len(bakes) == 2
     assert "is broken" in said[0]
+
+
+def test_an_image_of_an_earlier_version_is_baked_again(
+    recipe: Recipe, bakes: list[str], tmp_path: Path
+) -> None:
+    """Its lock does not name what this version pins."""
+    first, said = golden_image(recipe, tmp_path, no_say), list[str]()
+    place = first.golden.home.parent
+    told = read_json(place / LOCK)
+    del told["system_image"], told["adb_version"]
+    write_json(place / LOCK, {**told, "schema_version": 1})
+    write_json(place / MANIFEST, tree(place, lambda name: name != MANIFEST))
+    assert golden_image(recipe, tmp_path, said.append) == first
+    assert len(bakes) == 2
+    assert "is not an image lock of version 2" in said[0]
 
 
 def test_a_bake_that_fails_leaves_nothing(

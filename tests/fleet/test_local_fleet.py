@@ -212,12 +212,14 @@ def farm(image: GoldenImage, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[
     golden = image.golden
     words = [str(golden.home), golden.avd, golden.snapshot, str(tmp_path), "2"]
     program = [sys.executable, str(Path(__file__).with_name("farm.py"))]
-    with subprocess.Popen(
-        [*program, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
+    errors = tmp_path / "farm.err"
+    with (
+        errors.open("wb") as output,
+        subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=output) as process,
+    ):
         assert process.stdout is not None
         work = Path(process.stdout.readline().decode().strip())
-        assert process.stdout.readline() == b"up\n"
+        assert process.stdout.readline() == b"up\n", errors.read_text()
         until(lambda: len(list(tmp_path.glob("staging/*/pid"))) == 2, "both workers run")
         yield process, work
 

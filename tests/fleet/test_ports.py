@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -14,22 +15,31 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.fleet import ports
 
+FIRST = ports.FIRST
+
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Claims of other tests and farms on this machine do not count here, used ports still do."""
+    """Claims of other tests and farms on this machine do not count here, used ports still do.
+
+    Nor are they seen there, so the numbers are others than those that real phones take.
+    """
+    first = random.randrange(6000, 9000, 2)
+    monkeypatch.setattr(ports, "FIRST", first)
+    monkeypatch.setattr(ports, "LAST", first + 96)
     monkeypatch.setattr(ports, "FOLDER", tmp_path / "ports")
     return tmp_path / "ports"
 
 
 def test_claims_are_pairs_above_what_a_users_adb_server_probes() -> None:
+    assert FIRST > 5585
     with ExitStack() as held:
         claims = [ports.claim() for _ in range(5)]
         for claim in claims:
             held.callback(claim.release)
         numbers = [claim.port for claim in claims]
         assert len(set(numbers)) == 5
-        assert all(number % 2 == 0 and number > 5585 for number in numbers)
+        assert all(number % 2 == 0 and number >= ports.FIRST for number in numbers)
         servers = [claim.server_port for claim in claims]
         assert not set(servers) & {5037, *numbers, *(number + 1 for number in numbers)}
         with pytest.raises(UsageError, match="in use"):

@@ -16,7 +16,7 @@ import pytest
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.transitions import Event
 
-PATIENCE_S = 180
+PATIENCE_S = 300
 ROOT = Path(__file__).parents[2]
 
 
@@ -93,15 +93,19 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, output
 
 
-@pytest.fixture
-def farm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
+def a_farm(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
     # One bake for all workers of this test session.
     shared = tmp_path_factory.getbasetemp()
     cache = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "cache"
-    scratch = tmp_path / "tmp"
+    scratch = folder / "tmp"
     scratch.mkdir()
     env = {**os.environ, "EMUFARM_CACHE": str(cache), "TMPDIR": str(scratch)}
-    return Farm(tmp_path / "runs", env)
+    return Farm(folder / "runs", env)
+
+
+@pytest.fixture
+def farm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
+    return a_farm(tmp_path, tmp_path_factory)
 
 
 @pytest.fixture

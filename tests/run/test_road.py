@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.coordinator.transitions import AttemptCommitted, EpisodeDecided, LeaseGranted
 from orchestrator.evidence import manifest
-from tests.run.conftest import Farm, ended
+from tests.run.conftest import PATIENCE_S, Farm, ended
 
 SMOKE = "cases/smoke"
 Write = Callable[[str], str]
@@ -102,7 +102,7 @@ def test_a_phone_killed_in_mid_attempt_is_infrastructure_and_tried_on_another(
 
 
 def wait_for(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not true():
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
@@ -142,7 +142,7 @@ def test_nothing_is_left_after_a_run_is_killed_and_it_goes_on_where_it_was(farm:
         lambda: b"episode_decided" in b"".join(p.read_bytes() for p in journal.glob("*")), process
     )
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE_S)
     before = {e.episode for e in farm.events() if isinstance(e, AttemptCommitted)}
     assert before
     code, output = farm.resume("r", "--devices", "2")

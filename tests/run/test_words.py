@@ -26,6 +26,7 @@ from tests.run.test_road import SMOKE, wait_for
         (("--run", ".hidden"), "without folders"),
         (("--min-success", "7"), "--min-success"),
         (("--agent", "nobody"), "there is no agent 'nobody'"),
+        (("--agent-card", "/nowhere.yaml"), "/nowhere.yaml cannot be read"),
         (("--backend", "moon"), "there is no backend 'moon'"),
         (("-k", "no_such_case"), "-k"),
     ],
@@ -86,7 +87,7 @@ def test_an_interrupted_check_does_not_go_on_to_the_next_control(farm: Farm) -> 
 
 
 def journals(farm: Farm) -> list[Path]:
-    return list(farm.runs.glob("*/journal"))
+    return list(farm.runs.glob("**/journal"))
 
 
 def read(journal: Path) -> bytes:

@@ -35,7 +35,7 @@ def start(tmp_path: Path, golden: Path) -> Iterator[Start]:
     yield begin
     for supervisor in started:
         supervisor.process.terminate()  # not kill -9, which would leave the emulator's children
-        supervisor.process.wait(20)
+        supervisor.process.wait(60)
         for pipe in (supervisor.process.stdin, supervisor.process.stdout):
             if pipe is not None:
                 pipe.close()

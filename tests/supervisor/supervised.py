@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -14,33 +13,15 @@ from typing import Any
 
 import adbutils
 
+from tests.ports import even_port
+
 STAND_IN = Path(__file__).with_name("stand_in.py")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def even_port() -> int:
-    """A free even port whose neighbour is free too, as an emulator needs them."""
-    while True:
-        port = free_port() & ~1
-        try:
-            with (
-                socket.create_server(("127.0.0.1", port)),
-                socket.create_server(("127.0.0.1", port + 1)),
-            ):
-                return port
-        except OSError:
-            continue
+PATIENCE_S = 60.0
 
 
 def until(condition: Callable[[], object], what: str) -> None:
     """Wait for a condition; a test that waits in vain says for what."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, f"in vain: {what}"
         time.sleep(0.005)
@@ -63,7 +44,7 @@ class Supervisor:
     ) -> None:
         self.folder = folder
         self.console_port = even_port()
-        self.adb_port = free_port()
+        self.adb_port = even_port()
         command = [sys.executable, "-m", "orchestrator.supervisor"]
         command += ["--golden", str(folder / "golden"), "--avd-home", str(folder / "avds")]
         command += ["--avd", "phone", "--home", str(folder / "home"), "--adb", adbutils.adb_path()]
@@ -84,7 +65,7 @@ class Supervisor:
         return self
 
     def ask(self, method: str, path: str, token: str | None = None) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=PATIENCE_S)
         given = (self.folder / "token").read_text() if token is None else token
         connection.request(method, path, headers={"X-Emufarm-Token": given})
         answer = connection.getresponse()

@@ -10,8 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.pins.files import tree_sha256
 from orchestrator.supervisor.errors import SupervisorError
-from orchestrator.supervisor.golden import clear_stale_locks, copy_file, fresh_copy
+from orchestrator.supervisor.golden import (
+    clear_stale_locks,
+    copy_file,
+    fresh_copy,
+    snapshot_sha256,
+)
 
 
 def test_holes_stay_holes(tmp_path: Path) -> None:
@@ -98,3 +104,24 @@ def test_a_stop_ends_a_long_copy(golden: Path, tmp_path: Path) -> None:
     (golden / "disk.img").write_bytes(b"x" * 100_000)
     with pytest.raises(SupervisorError, match="stopped while copying"):
         fresh_copy(tmp_path / "golden", tmp_path / "home", "phone", stop=lambda: True)
+
+
+def test_a_snapshots_digest_is_the_one_that_a_lock_has(golden: Path) -> None:
+    """Every name and byte but snapshot.pb's, which changes with every load."""
+    snapshot = golden / "snapshots" / "clean"
+    (snapshot / "textures").mkdir(parents=True)
+    (snapshot / "ram.bin").write_bytes(b"ram")
+    (snapshot / "textures" / "zoë 1").write_bytes(b"")
+    (snapshot / "link").symlink_to("ram.bin")
+    (snapshot / "snapshot.pb").write_bytes(b"1")
+    told = snapshot_sha256(golden, "clean")
+    assert told == tree_sha256(snapshot, lambda name: name != "snapshot.pb")
+    (snapshot / "snapshot.pb").write_bytes(b"2")
+    assert snapshot_sha256(golden, "clean") == told
+    (snapshot / "ram.bin").write_bytes(b"RAM")
+    assert snapshot_sha256(golden, "clean") != told
+
+
+def test_a_snapshot_that_is_not_there_has_no_digest(golden: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        snapshot_sha256(golden, "none")

@@ -13,7 +13,8 @@ import adbutils
 import pytest
 
 from orchestrator.supervisor.adb import SERVER_ENV
-from tests.supervisor.supervised import even_port, free_port, until
+from tests.ports import even_port
+from tests.supervisor.supervised import PATIENCE_S, until
 
 
 def message(command: bytes, first: int, second: int, data: bytes) -> bytes:
@@ -24,7 +25,7 @@ def message(command: bytes, first: int, second: int, data: bytes) -> bytes:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[int]:
-    port = free_port()
+    port = even_port()
     command = [adbutils.adb_path(), "-P", str(port), "nodaemon", "server"]
     env = {**os.environ, "HOME": str(tmp_path), **SERVER_ENV}
     process = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
@@ -44,7 +45,7 @@ def test_an_emulator_that_drops_is_dialled_again_without_being_told(server: int)
     port = even_port() + 1
     request = f"host:emulator:{port}"
     with socket.create_server(("127.0.0.1", port)) as adbd:
-        adbd.settimeout(10)
+        adbd.settimeout(PATIENCE_S)
         with socket.create_connection(("127.0.0.1", server)) as caller:
             caller.sendall(f"{len(request):04x}{request}".encode())
             first, _ = adbd.accept()
@@ -58,14 +59,14 @@ def test_an_emulator_that_drops_is_dialled_again_without_being_told(server: int)
 
 
 def listed(server: int) -> str:
-    with socket.create_connection(("127.0.0.1", server), timeout=5) as caller:
+    with socket.create_connection(("127.0.0.1", server), timeout=PATIENCE_S) as caller:
         caller.sendall(b"000chost:devices")
         return caller.recv(4096).decode()
 
 
 def test_another_client_cannot_kill_it(server: int) -> None:
     """A client of another version would, as its first act."""
-    with socket.create_connection(("127.0.0.1", server), timeout=5) as caller:
+    with socket.create_connection(("127.0.0.1", server), timeout=PATIENCE_S) as caller:
         caller.sendall(b"0009host:kill")
         assert caller.recv(4) in (b"OKAY", b"FAIL", b"")
     assert listed(server).startswith("OKAY")

@@ -71,7 +71,7 @@ def test_requests_need_the_token_and_their_method(start: Start) -> None:
 )
 def test_a_malformed_request_is_refused(start: Start, request_bytes: bytes, status: bytes) -> None:
     device = start().ready()
-    with socket.create_connection(("127.0.0.1", device.control_port), timeout=10) as caller:
+    with socket.create_connection(("127.0.0.1", device.control_port), timeout=60) as caller:
         caller.sendall(request_bytes)
         assert caller.recv(4096).split(b" ")[1] == status
     assert device.ask("GET", "/healthz")[0] == 200
@@ -113,7 +113,7 @@ def test_an_exit_nobody_asked_for_is_the_supervisors_own(
 ) -> None:
     (golden / "behaviour").write_text(behaviour)
     device = start()
-    assert device.process.wait(20) == code
+    assert device.process.wait(60) == code
     assert f"exit code {code}" in device.errors.read_text()
     assert not device.adb_server()
 
@@ -124,7 +124,7 @@ def test_sigterm_stops_everything(start: Start, golden: Path, behaviour: str) ->
     device = start().ready()
     pids = [device.grandchild(), device.facts()["pid"], device.adb_server()]
     device.process.terminate()
-    assert device.process.wait(5) == 0
+    assert device.process.wait(60) == 0
     assert not any(alive(pid) for pid in pids)
 
 
@@ -149,7 +149,7 @@ def test_an_adb_server_that_dies_comes_back(start: Start) -> None:
 
 def _speaks_adb(device: Supervisor) -> bool:
     try:
-        with socket.create_connection(("127.0.0.1", device.adb_port), timeout=5) as server:
+        with socket.create_connection(("127.0.0.1", device.adb_port), timeout=60) as server:
             server.sendall(b"000chost:version")
             return server.recv(4) == b"OKAY"
     except OSError:
@@ -159,7 +159,7 @@ def _speaks_adb(device: Supervisor) -> bool:
 def test_a_port_in_use_is_one_sentence(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         device = start("--adb-port", str(taken.getsockname()[1]))
-        assert device.process.wait(20) == 1
+        assert device.process.wait(60) == 1
     [line] = device.errors.read_text().splitlines()
     assert "adb server port" in line
     assert "in use" in line
@@ -168,14 +168,14 @@ def test_a_port_in_use_is_one_sentence(start: Start) -> None:
 def test_a_missing_golden_avd_is_one_sentence(start: Start, golden: Path) -> None:
     (golden / "config.ini").unlink()
     device = start()
-    assert device.process.wait(20) == 1
+    assert device.process.wait(60) == 1
     [line] = device.errors.read_text().splitlines()
     assert "the golden AVD 'phone' has no config.ini" in line
 
 
 def test_a_missing_emulator_is_one_sentence(start: Start) -> None:
     device = start(emulator=("/no/such/emulator",))
-    assert device.process.wait(20) == 1
+    assert device.process.wait(60) == 1
     [line] = device.errors.read_text().splitlines()
     assert "/no/such/emulator" in line
 
@@ -193,7 +193,7 @@ def test_an_emulator_of_one_word_is_started_too(start: Start, tmp_path: Path) ->
 @pytest.mark.parametrize("port", ["99999", "-1", "x", "9" * 30])
 def test_what_is_not_a_port_is_one_sentence(start: Start, port: str) -> None:
     device = start("--adb-port", port)
-    assert device.process.wait(20) == 2
+    assert device.process.wait(60) == 2
     assert "Traceback" not in device.errors.read_text()
 
 
@@ -207,12 +207,12 @@ def test_a_tied_supervisor_ends_with_its_stdin(start: Start, golden: Path, behav
     device.process.stdin.flush()
     assert device.ask("GET", "/healthz")[0] == 200
     device.process.stdin.close()
-    assert device.process.wait(20) == 0
+    assert device.process.wait(60) == 0
     assert not any(alive(pid) for pid in pids)
 
 
 def test_a_supervisor_cannot_be_tied_to_a_file(start: Start) -> None:
     device = start("--tied", stdin=subprocess.DEVNULL)
-    assert device.process.wait(20) == 1
+    assert device.process.wait(60) == 1
     [line] = device.errors.read_text().splitlines()
     assert "--tied needs a pipe" in line

@@ -15,7 +15,7 @@ from orchestrator.device.phone import Device
 from orchestrator.fleet.local import LocalDevice
 
 CLEAN = "clean"
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from orchestrator.device.phone import Device
 from orchestrator.device.uitree import Element
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(true: Callable[[], bool], what: str) -> None:

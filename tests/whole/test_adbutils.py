@@ -99,7 +99,7 @@ def test_it_is_waited_for_across_a_snapshot_load(phone: Phone, theirs: adbutils.
     assert phone.out("emu", "avd", "snapshot", "load", CLEAN).strip() == "OK"
     # The old connection is listed for a moment longer, and would be taken for the new one.
     until(lambda: connection(phone) not in (None, before), "a new connection")
-    client.wait_for(phone.running.serial, state="device", timeout=20)
+    client.wait_for(phone.running.serial, state="device", timeout=60)
     assert theirs.shell("echo back") == "back"
 
 

@@ -17,7 +17,7 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.fleet import ports
 from tests.whole.conftest import Phone
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 BARE = {"PATH": "/usr/bin:/bin"}  # no adb of the user's
 
 

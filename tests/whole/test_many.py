@@ -45,7 +45,7 @@ def shared_server(tmp_path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         yield port, env
     finally:
         server.terminate()
-        server.wait(10)
+        server.wait(60)
         claim.release()
 
 
@@ -66,7 +66,7 @@ def test_eight_phones_on_one_server_answer_each_for_itself(
             command = [sys.executable, "-m", "orchestrator.sim", "-avd", f"phone-{claim.port}"]
             command += ["-port", str(claim.port), "-no-window", "-skip-adb-auth"]
             process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL)
-            cleanup.callback(process.wait, 10)
+            cleanup.callback(process.wait, 60)
             cleanup.callback(process.send_signal, signal.SIGTERM)
         phones = [Device(f"emulator-{claim.port}", adb_port) for claim in claims]
         for phone in phones:
@@ -81,7 +81,7 @@ def test_eight_phones_on_one_server_answer_each_for_itself(
             env=env,
             capture_output=True,
             text=True,
-            timeout=20,
+            timeout=120,
             check=True,
         )
         serials = {phone.serial for phone in phones}

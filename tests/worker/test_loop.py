@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from orchestrator.coordinator.transitions import (
     DeviceFailed,
     DeviceStarted,
     Event,
+    LeaseGranted,
     LeaseReturned,
 )
 from orchestrator.device.phone import Device
@@ -40,11 +40,13 @@ from orchestrator.fleet.reach import boot
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 from orchestrator.worker import loop
-from orchestrator.worker.loop import DONE, STOPPED, Worker
+from orchestrator.worker.loop import DEVICE_UNUSABLE, DONE, STOPPED, Worker
+from orchestrator.worker.renewal import Renewal
 from orchestrator.worker.staging import begin, send_sealed
 from tests.coordinator.conftest import SECRETS
 from tests.coordinator.runs import a_bundle
 from tests.episode.stage import PROFILE, Says, a_case
+from tests.supervisor.supervised import until as wait_until
 
 DEVICE = "slot-00.1"
 TAP = {"action": "tap", "x": 540, "y": 1200}
@@ -104,11 +106,11 @@ Posted = Callable[..., Any]
 @pytest.fixture
 def post(stages_phone: LocalDevice, image: GoldenImage, tmp_path: Path) -> Posted:
     @asynccontextmanager
-    async def open_post(*, episodes: int = 1, lease_s: float = 30.0) -> AsyncIterator[Post]:
+    async def open_post(*, episodes: int = 1) -> AsyncIterator[Post]:
         device, _ = await asyncio.to_thread(boot, stages_phone)
         run, staging = tmp_path / "runs" / "r", tmp_path / "staging"
         staging.mkdir()
-        limits = replace(Limits(), lease_s=lease_s, attempts=1)
+        limits = replace(Limits(), lease_s=60.0, attempts=1)
         async with (
             open_run(run, a_plan(episodes), RunSettings(limits=limits)) as coordinator,
             listening(coordinator, SECRETS) as url,
@@ -137,10 +139,17 @@ def agents(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Says]]:
     return give
 
 
-def thinking() -> Any:
-    """A turn that takes longer than the third of a short term, after which it is renewed."""
-    time.sleep(1.0)
-    return TAP
+@pytest.fixture
+def renewals(monkeypatch: pytest.MonkeyPatch) -> list[Renewal]:
+    """Every attempt's, and quick ones: the lease's own term is long, so none runs out by itself."""
+    made: list[Renewal] = []
+
+    def quick(renew: Callable[[], bool], term_s: float) -> Renewal:
+        made.append(Renewal(renew, min(term_s, 0.1)))
+        return made[-1]
+
+    monkeypatch.setattr(loop, "Renewal", quick)
+    return made
 
 
 async def sealed(post: Post) -> int:
@@ -211,20 +220,24 @@ async def test_told_to_stop_while_the_oracles_are_asked_it_commits(
 
 
 async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
-    post: Posted, agents: Callable[..., list[Says]]
+    post: Posted, agents: Callable[..., list[Says]], renewals: list[Renewal]
 ) -> None:
-    async with post(episodes=2, lease_s=1.5) as at:
+    async with post(episodes=2) as at:
         here = asyncio.get_running_loop()
 
-        def lose() -> Any:
+        def begin_or_stop() -> Any:
             if len(made) > 1:
                 at.stop.set()
                 return {"action": "wait"}
-            fact = at.coordinator.fact(Fact(device=DEVICE, reason="host_lost"))
-            asyncio.run_coroutine_threadsafe(fact, here).result(10)
             return TAP
 
-        made = agents(lose, thinking, TAP)
+        def lose() -> Any:
+            fact = at.coordinator.fact(Fact(device=DEVICE, reason="host_lost"))
+            asyncio.run_coroutine_threadsafe(fact, here).result(60)
+            wait_until(lambda: not renewals[0].kept, "the renewal is refused")
+            return TAP
+
+        made = agents(begin_or_stop, lose, TAP)
         assert await asyncio.to_thread(at.work) == STOPPED
         assert len(made[0].shown) == 2
         assert at.events(AttemptCommitted) == []
@@ -232,10 +245,11 @@ async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
         assert manifest.verify(at.run / fenced.bundle) == []
 
 
+@pytest.mark.usefixtures("renewals")
 async def test_a_coordinator_that_is_away_for_a_while_costs_nothing(
     post: Posted, agents: Callable[..., list[Says]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with post(lease_s=1.2) as at:
+    async with post() as at:
         renew: Callable[[str], float] = at.client.renew
         calls: list[str] = []
 
@@ -246,6 +260,11 @@ async def test_a_coordinator_that_is_away_for_a_while_costs_nothing(
             return renew(token)
 
         monkeypatch.setattr(at.client, "renew", away_first)
+
+        def thinking() -> Any:
+            wait_until(lambda: len(calls) >= 2, "it is back")
+            return TAP
+
         agents(thinking)
         assert await sealed(at) == DONE
         assert len(calls) >= 2
@@ -299,3 +318,37 @@ async def test_what_a_killed_worker_had_sealed_is_sent_by_the_next(
         assert len(at.events(AttemptCommitted)) == 3
         assert len(made) == 1
         assert list(at.staging.iterdir()) == []
+
+
+async def test_a_device_that_is_not_the_locks_gets_no_lease(post: Posted) -> None:
+    """Its start failed, and which pin it is stands in the journal."""
+    async with post() as at:
+        at.image = replace(at.image, lock=replace(at.image.lock, fingerprint="google/another"))
+        assert await asyncio.to_thread(at.work) == DEVICE_UNUSABLE
+        (failed,) = at.events(DeviceFailed)
+        assert (failed.phase, failed.reason) == ("boot", "pin_mismatch")
+        assert "baked was google/another" in failed.text
+        assert at.events(DeviceStarted) == at.events(LeaseGranted) == []
+
+
+async def test_a_device_that_turns_out_another_costs_one_attempt_and_is_left(
+    post: Posted, agents: Callable[..., list[Says]]
+) -> None:
+    """The next attempt is for another device: this one will not become the right one."""
+    made = agents()
+    async with post(episodes=2) as at:
+        config = Path(at.device.supervisor.facts().avd_path) / "config.ini"
+        whole = config.read_text()
+
+        def changed(event: Event) -> None:
+            if isinstance(event, LeaseGranted):
+                config.write_text(whole.replace("hw.keyboard=yes", "hw.keyboard=no"))
+
+        at.coordinator.subscribe(changed)
+        try:
+            assert await asyncio.to_thread(at.work) == DEVICE_UNUSABLE
+        finally:
+            config.write_text(whole)
+        assert at.word() == ("infra_failed", "pin_mismatch")
+        assert made[0].shown == []
+        assert len(at.events(LeaseGranted)) == 1

@@ -1,0 +1,123 @@
+"""An agent behind a URL: protocol.py's messages, one POST each. It may be anywhere, and is nobody's
+guest here: it gets what it is shown and can reach neither the phone nor this machine.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from http.client import HTTPException
+from typing import Any, Protocol
+
+from ..device.deadline import Deadline
+from ..outcome import Reason
+from . import protocol
+from .agent import About, AgentFault, AgentHostLost, Observation, Reply
+from .post import Address, Answer, address, post
+
+_OK, _REDIRECTS, _SERVER_ERRORS = 200, range(300, 400), range(500, 600)
+
+
+class Http:
+    """One session of an agent that runs elsewhere. `coming`: it was started just now."""
+
+    def __init__(self, url: str, *, coming: bool = False) -> None:
+        self._to: Address = address(url)
+        self._coming = coming
+        self._session = protocol.new_session()
+        self.about = About(
+            f"{self._to.host}:{self._to.port}", provider="http", base_url=url, trusted=False
+        )
+
+    def start(self, goal: str, seconds: float) -> None:
+        try:
+            ready = self._ask(protocol.hello(self._session, goal), seconds, self._coming)
+        except AgentFault as fault:
+            raise AgentFault(Reason.AGENT_NOT_STARTED, fault.text) from fault
+        self.about = protocol.introduced(self.about, ready)
+
+    def act(self, observation: Observation, seconds: float) -> Reply:
+        return protocol.reply(self._ask(protocol.observation(self._session, observation), seconds))
+
+    def close(self) -> None:
+        """It started nothing, and every connection is closed after its answer."""
+
+    def _ask(self, body: bytes, seconds: float, coming: bool = False) -> Any:
+        deadline = Deadline(seconds)
+        try:
+            answer = post(self._to, body, protocol.MOST_REPLY, deadline, coming=coming)
+        except TimeoutError:
+            text = f"no answer from {self._to.url} within {seconds:.1f} s"
+            raise AgentFault(Reason.AGENT_SILENT, text) from None
+        except OSError as error:
+            raise AgentFault(Reason.AGENT_CRASHED, f"{self._to.url}: {error}") from error
+        except HTTPException as error:
+            text = f"{self._to.url} does not speak HTTP: {error!r:.200}"
+            raise AgentFault(Reason.AGENT_INVALID, text) from error
+        if (fault := _fault(answer)) is not None:
+            raise fault
+        return protocol.understood(answer.body)
+
+
+class Host(Protocol):
+    """Who runs an agent's container for us, a new one for every attempt."""
+
+    def fresh(self) -> str:
+        """Its URL. AgentFault where it does not start, AgentHostLost where we cannot start it."""
+        ...
+
+    def ended(self) -> str:
+        """How it ended, or that it did not. AgentHostLost where nobody can tell, or somebody else
+        ended it."""
+        ...
+
+    def gone(self) -> None:
+        """Nothing of it is left, or AgentHostLost."""
+        ...
+
+
+class Contained:
+    """An agent in an image: one container for one attempt, and in it an agent behind a URL."""
+
+    def __init__(self, image: str, host: Host) -> None:
+        self.about = About(image, provider="image", trusted=False)
+        self._host = host
+        self._agent: Http | None = None
+
+    def start(self, goal: str, seconds: float) -> None:
+        agent = self._agent = Http(self._host.fresh(), coming=True)
+        agent.about = self.about
+        try:
+            agent.start(goal, seconds)
+        except AgentFault as fault:
+            raise AgentFault(fault.reason, f"{fault.text}; {self._host.ended()}") from fault
+        self.about = agent.about
+
+    def act(self, observation: Observation, seconds: float) -> Reply:
+        if self._agent is None:
+            raise AgentFault(Reason.AGENT_NOT_STARTED, "it was not started")
+        try:
+            return self._agent.act(observation, seconds)
+        except AgentFault as fault:
+            if fault.reason is not Reason.AGENT_CRASHED:
+                raise
+            raise AgentFault(fault.reason, f"{fault.text}; {self._host.ended()}") from fault
+
+    def close(self) -> None:
+        agent, self._agent = self._agent, None
+        if agent is not None:
+            with suppress(AgentHostLost):  # what stays goes before the next attempt's comes
+                self._host.gone()
+
+
+def _fault(answer: Answer) -> AgentFault | None:
+    if not answer.whole:
+        return AgentFault(Reason.AGENT_CRASHED, "it closed the connection in mid-answer")
+    if answer.status in _SERVER_ERRORS:
+        said = answer.body[: protocol.MOST_QUOTED].decode("utf-8", "replace")
+        return AgentFault(Reason.AGENT_CRASHED, f"it answered {answer.status}: {said!r}")
+    if answer.status in _REDIRECTS:
+        text = f"it answered {answer.status}, and redirects are not followed"
+        return AgentFault(Reason.AGENT_INVALID, text)
+    if answer.status != _OK:
+        return AgentFault(Reason.AGENT_INVALID, f"it answered {answer.status}, not 200")
+    return protocol.too_long() if len(answer.body) > protocol.MOST_REPLY else None

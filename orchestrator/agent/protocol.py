@@ -1,0 +1,102 @@
+"""What do we and somebody else's agent say to each other? JSON, the same over pipes and over HTTP.
+
+    -> {"type": "hello", "protocol": 1, "session": "9f2c...", "goal": ...}
+    <- {"type": "ready", "name"?, "version"?, "model"?}
+    -> {"type": "observation", "session": "9f2c...", ...}    what shown.py shows
+    <- {"action": "tap", "element": 3}                       what normalize.py reads, with "usage"?
+
+A session is one attempt. Its word is drawn by chance and means nothing, so that an agent which
+serves several phones at once can tell them apart, and learns nothing by it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from dataclasses import replace
+from typing import Any
+
+from ..outcome import Reason
+from .agent import About, AgentFault, Observation, Reply
+from .shown import shown
+
+PROTOCOL = 1
+MOST_REPLY = 10_000_000  # bytes
+MOST_QUOTED = 200
+MOST_NAME = 200
+
+
+def new_session() -> str:
+    return secrets.token_hex(8)
+
+
+def hello(session: str, goal: str) -> bytes:
+    return _spelled({"type": "hello", "protocol": PROTOCOL, "session": session, "goal": goal})
+
+
+def observation(session: str, seen: Observation) -> bytes:
+    return _spelled({"type": "observation", "session": session, **shown(seen)})
+
+
+def introduced(about: About, ready: Any) -> About:
+    """With what the agent says of itself in answer to `hello`; AgentFault where it is not ready."""
+    if not isinstance(ready, dict) or ready.get("type") != "ready":
+        text = f'to "hello" it answered {_quoted(json.dumps(ready))}, not {{"type": "ready"}}'
+        raise AgentFault(Reason.AGENT_NOT_STARTED, text)
+    return replace(
+        about,
+        name=_word(ready.get("name")) or about.name,
+        version=_word(ready.get("version")) or "",
+        model_id=_word(ready.get("model")),
+    )
+
+
+def reply(raw: Any) -> Reply:
+    """What it said, and what it says that it cost."""
+    usage = raw.pop("usage", None) if isinstance(raw, dict) else None
+    usage = usage if isinstance(usage, dict) else {}
+    return Reply(raw, _count(usage.get("tokens_in")), _count(usage.get("tokens_out")))
+
+
+def understood(answer: bytes) -> Any:
+    """JSON, and only JSON; AgentFault where it is something else."""
+    try:
+        return parsed(answer)
+    except (ValueError, RecursionError):
+        said = _quoted(answer.decode("utf-8", "replace").strip())
+        raise AgentFault(Reason.AGENT_INVALID, f"not JSON: {said}") from None
+
+
+def parsed(answer: bytes) -> Any:
+    """NaN and infinities, which Python would take, are a ValueError."""
+    return json.loads(answer.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
+
+
+def too_long() -> AgentFault:
+    return AgentFault(Reason.AGENT_INVALID, f"a reply of more than {MOST_REPLY} bytes")
+
+
+def _spelled(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    return number if math.isfinite(number) else _no_number(word)
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}...")
+
+
+def _word(value: Any) -> str | None:
+    return value[:MOST_NAME] if isinstance(value, str) and value else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 1 << 40 else None

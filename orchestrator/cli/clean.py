@@ -1,0 +1,35 @@
+"""`emufarm clean`: what did killed runs and builds leave on the Docker engine?"""
+
+from __future__ import annotations
+
+import typer
+
+from ..fleet.engine import connect
+from ..fleet.golden import cache_folder
+from ..fleet.image_sweep import sweep_all
+from ..fleet.reaper import reap
+
+LEFT = 20
+
+
+def clean() -> None:
+    """Remove what killed runs and builds left on the Docker engine.
+
+    A run is dead when nobody holds its lock file; living ones are not touched. Evidence that was
+    sealed and not yet sent is first brought to its run's folder, for `emufarm resume`. Exit 20 if
+    something could not be removed.
+
+    Example: emufarm clean
+    """
+    engine = connect()
+    try:
+        found = reap(engine, typer.echo)
+        sweep_all(engine, cache_folder())
+    finally:
+        engine.close()
+    typer.echo(
+        f"{len(found.removed)} dead runs removed, {len(found.alive)} at work, "
+        f"{len(found.left)} left alone"
+    )
+    if found.left:
+        raise typer.Exit(LEFT)

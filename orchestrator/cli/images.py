@@ -1,0 +1,126 @@
+"""`emufarm image`: the container images of profiles, made, proven, listed and pushed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from ..fleet.engine import connect
+from ..fleet.image_build import bake_image, build_only, order
+from ..fleet.image_shop import BASE_IMAGE, BASE_VARIABLE, Shop
+from ..fleet.image_verify import push as push_image
+from ..fleet.image_verify import standing
+from ..fleet.image_verify import verify as verify_image
+from ..pins.profile import images_folder, load_profile, profiles
+
+app = typer.Typer(help="Container images of phones: build, bake, verify, list, push.",
+                  no_args_is_help=True)  # fmt: skip
+
+MB = 1 << 20
+Profile = Annotated[str, typer.Argument(help="A folder of images/.")]
+BaseImage = Annotated[
+    str, typer.Option(help="What it is built on; a tag or a digest.", envvar=BASE_VARIABLE)
+]
+Accept = Annotated[
+    bool, typer.Option("--accept-licence", help="The SDK's licence, which you have read.")
+]
+Fresh = Annotated[bool, typer.Option("--no-cache", help="Take nothing from earlier builds.")]
+
+
+@app.callback()
+def image() -> None:
+    """Container images of phones: build, bake, verify, list, push."""
+
+
+@app.command()
+def build(
+    profile: Profile,
+    base_image: BaseImage = BASE_IMAGE,
+    accept_licence: Accept = False,
+    no_cache: Fresh = False,
+) -> None:
+    """Build a device image and print its hashes as JSON; it is not baked, and has no name.
+
+    Example: emufarm image build sim-api34
+    """
+    shop = _shop(base_image, accept_licence)
+    told = build_only(shop, order(shop, load_profile(profile)), fresh=no_cache)
+    typer.echo(json.dumps(told, indent=2, sort_keys=True))
+
+
+@app.command()
+def bake(
+    profile: Profile,
+    base_image: BaseImage = BASE_IMAGE,
+    accept_licence: Accept = False,
+    no_cache: Fresh = False,
+) -> None:
+    """Build, boot, set up, save, commit; prove it in a fresh container; then name and lock it.
+
+    Whatever fails leaves no name and nothing else on the engine.
+
+    Example: emufarm image bake pixel-api34 --accept-licence
+    """
+    shop = _shop(base_image, accept_licence)
+    baked = bake_image(shop, order(shop, load_profile(profile)), fresh=no_cache)
+    typer.echo(f"{baked.tag} {baked.image}")
+
+
+@app.command()
+def verify(profile: Profile, base_image: BaseImage = BASE_IMAGE) -> None:
+    """Hold the image against its lock, hash what is in it, and prove that it starts as baked.
+
+    Exit 0 if all holds, 20 with what does not.
+
+    Example: emufarm image verify sim-api34
+    """
+    lock = verify_image(_shop(base_image), load_profile(profile))
+    assert lock.container is not None
+    typer.echo(f"{lock.container.tag} is what was baked, and starts as it was")
+
+
+@app.command("list")
+def listed(
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say for each profile what image the engine has, and whether it can be used.
+
+    Example: emufarm image list
+    """
+    shop = _shop()
+    found = [standing(shop, load_profile(name)) for name in profiles(images_folder())]
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], indent=2))
+        return
+    for one in found:
+        size = f"{one.size // MB} MB" if one.image else "-"
+        typer.echo(
+            f"{one.profile:<16}{one.tag:<48}{one.image[7:19] or '-':<14}{size:<9}{one.state}"
+        )
+
+
+@app.command()
+def push(
+    profile: Profile,
+    name: Annotated[str, typer.Argument(help="REGISTRY/NAME; the tag is the profile's.")],
+) -> None:
+    """Push a proven image, and write the digest it has there into its lock.
+
+    An image with the vendor's SDK in it must stay private.
+
+    Example: emufarm image push sim-api34 registry.example.org/farm/sim-api34
+    """
+    target, digest = push_image(_shop(), load_profile(profile), name)
+    typer.echo(f"{target} {digest}")
+
+
+def _shop(base_image: str = BASE_IMAGE, accept_licence: bool = False) -> Shop:
+    return Shop(connect(), _say, base_image=base_image, accept_licence=accept_licence)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,61 @@
+"""Where are the apps of a profile? Downloaded once, each held against its pin at every use.
+
+<cache>/apks/<sha256>.apk
+"""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+
+from ..device.deadline import Deadline
+from ..errors import EmufarmError
+from ..pins.files import file_sha256
+from ..pins.profile import Apk, Profile
+
+READ_S, WHOLE_S = 60.0, 1800.0
+_PIECE = 1 << 20
+
+
+class NoApk(EmufarmError):
+    """An app that the profile names could not be had as it is pinned."""
+
+
+def apks(profile: Profile, cache: Path, say: Callable[[str], None]) -> dict[str, Path]:
+    """By package."""
+    folder = cache / "apks"
+    folder.mkdir(parents=True, exist_ok=True)
+    return {apk.package: _kept(apk, folder, say) for apk in profile.apks}
+
+
+def _kept(apk: Apk, folder: Path, say: Callable[[str], None]) -> Path:
+    path = folder / f"{apk.sha256}.apk"
+    if path.is_file() and file_sha256(path) == apk.sha256:
+        return path
+    say(f"downloading {apk.package} {apk.version}")
+    new = folder / f".{apk.sha256}.{os.getpid()}.new"
+    try:
+        _download(apk, new)
+        if (found := file_sha256(new)) != apk.sha256:
+            raise NoApk(f"{apk.url} has the sha256 {found}, pinned is {apk.sha256}")
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+    return path
+
+
+def _download(apk: Apk, path: Path) -> None:
+    deadline = Deadline(WHOLE_S)
+    try:
+        # Only http, https and file addresses are taken for a profile's.
+        with urllib.request.urlopen(apk.url, timeout=READ_S) as answer, path.open("wb") as file:
+            while piece := answer.read(_PIECE):
+                file.write(piece)
+                deadline.left()
+    except (OSError, HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise NoApk(f"cannot download {apk.package} from {apk.url}: {reason}") from error

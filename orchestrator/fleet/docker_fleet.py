@@ -1,0 +1,78 @@
+"""All pairs of a run on a Docker engine: started together, watched, removed without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self
+
+from .docker_agent import DockerAgents
+from .docker_pair import DockerPair, DockerTerms
+from .fact import Fact
+from .lives import Lives
+from .slot import Slot
+from .watch import Watch
+
+LOOK_S = 10  # for the engine to list a run's containers; longer than that, and it is away
+
+
+class DockerFleet:
+    """Runs while its block does. On exit workers give their leases back, then all containers go.
+
+    What a killed fleet leaves is found by its labels: reaper.py.
+    """
+
+    def __init__(self, count: int, terms: DockerTerms, on_fact: Callable[[Fact], None]) -> None:
+        # The engine's answers take a while; no slot waits for another's, and the watch for none.
+        self._threads = ThreadPoolExecutor(count + 1, thread_name_prefix="docker")
+        self._engine = terms.engine.sooner(LOOK_S)
+        self._watch = Watch(self._engine, terms.owner.label, self._threads, terms.away_s)
+        self.slots = tuple(
+            Slot(number, terms.bounds, self._pair, on_fact) for number in range(count)
+        )
+        self.agents = (
+            DockerAgents(terms.engine, self._engine, terms.owner, terms.agent, self._threads)
+            if terms.agent
+            else None
+        )
+        self._terms = terms
+        self._lives = Lives(self.slots)
+        self._watching: asyncio.Task[None] | None = None
+
+    async def _pair(self, slot: Slot) -> bool:
+        return await DockerPair(slot, self._terms, self._watch, self._threads).live()
+
+    async def __aenter__(self) -> Self:
+        self._terms.logs.mkdir(parents=True, exist_ok=True)
+        self._watching = asyncio.create_task(self._watch.run(), name="watch")
+        self._lives.begin()
+        return self
+
+    async def ended(self) -> None:
+        """Until every slot has finished or is given up; what nobody foresaw is raised."""
+        assert self._watching is not None
+        lives = asyncio.ensure_future(self._lives.ended())
+        try:
+            await asyncio.wait({lives, self._watching}, return_when=asyncio.FIRST_COMPLETED)
+            if self._watching.done():
+                self._watching.result()  # it ends by itself where the engine is lost
+            await lives
+        finally:
+            lives.cancel()
+
+    @property
+    def given_up(self) -> bool:
+        """No slot is left that could ever run an episode."""
+        return all(slot.state == "given_up" for slot in self.slots)
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            failures = await self._lives.end()
+        finally:
+            if self._watching is not None:
+                self._watching.cancel()
+            self._threads.shutdown(wait=False)
+            self._engine.close()
+        if failures and error is None:
+            raise failures[0]

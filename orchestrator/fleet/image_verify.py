@@ -1,0 +1,127 @@
+"""Is the image that the engine has the one that was baked, and does it still start?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..pins.contents import Contents
+from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
+from ..pins.profile import Profile
+from . import images, recipe
+from .image_bake import Kitchen, prove
+from .image_build import Unusable, locked, worker_image
+from .image_contents import contents_of
+from .image_labels import mismatches
+from .image_shop import Shop, held
+from .image_sweep import labels_of
+from .images import ImageFailed
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What there is of a profile's image."""
+
+    profile: str
+    tag: str
+    image: str  # its id; empty where the engine has none
+    size: int
+    state: str  # ready, or why it cannot be used
+
+
+def verify(shop: Shop, profile: Profile) -> ImageLock:
+    """ImageFailed names everything that is not as the lock says."""
+    with held(shop, profile.name) as lock_file:
+        labels = labels_of(lock_file)
+        lock = _of_profile(shop, profile)
+        assert lock.container is not None
+        found = images.image(shop.engine, lock.container.tag)
+        if found is None:
+            raise ImageFailed(f"the engine has no {lock.container.tag}: bake it")
+        wrong = mismatches(lock, found)
+        if not wrong:
+            wrong = differing(lock, contents_of(shop.engine, found.id, labels, shop.say))
+        if wrong:
+            raise ImageFailed(f"{lock.container.tag} is not what was baked: {'; '.join(wrong)}")
+        prove(Kitchen(shop.engine, profile, worker_image(shop), labels, shop.say), lock)
+        return lock
+
+
+def differing(lock: ImageLock, held: Contents) -> list[str]:
+    """One sentence for each hash that differs, with both values."""
+    assert lock.container is not None
+    pairs = {
+        "the system image": (held.system_image, lock.system_image),
+        "the SDK": (held.sdk_sha256, lock.container.sdk_sha256),
+        "config.ini": (held.config_ini, lock.config_ini),
+        "the AVD": (held.avd, lock.avd),
+    }
+    for tag in sorted({*held.snapshots, *lock.container.snapshots}):
+        found, baked = held.snapshots.get(tag), lock.container.snapshots.get(tag)
+        pairs[f"the snapshot {tag}"] = (found or "missing", baked or "missing")
+    return [
+        f"{name} is {found}, locked is {baked}"
+        for name, (found, baked) in pairs.items()
+        if found != baked
+    ]
+
+
+def push(shop: Shop, profile: Profile, name: str) -> tuple[str, str]:
+    """The full name and the digest that it has in the registry, which the lock keeps."""
+    with held(shop, profile.name):
+        try:
+            lock = locked(shop, profile)
+        except Unusable as why:
+            raise ImageFailed(f"there is no image of {profile.name} to push: {why}") from why
+        assert lock.container is not None
+        target = f"{name}:{recipe.tag(profile).rpartition(':')[2]}"
+        digest = _pushed(shop, lock.container.tag, target)
+        pushed = {**lock.container.pushed, target: digest}
+        container = replace(lock.container, pushed=pushed)
+        write_lock(shop.lock_file(profile), replace(lock, container=container))
+        return target, digest
+
+
+def _pushed(shop: Shop, tag: str, target: str) -> str:
+    """Only what was really pushed keeps its second name."""
+    digest, said = "", ""
+    try:
+        for piece in images.push(shop.engine, tag, target):
+            if "error" in piece:
+                raise ImageFailed(f"{target} was not pushed: {piece['error']}")
+            digest = (piece.get("aux") or {}).get("Digest") or digest
+            if (status := piece.get("status", "")) != said:
+                said = status
+                shop.say(f"pushing {target}: {status}")
+        if not digest:
+            raise ImageFailed(f"{target} was not pushed: the registry told no digest")
+    except BaseException:
+        images.remove(shop.engine, [target])
+        raise
+    return digest
+
+
+def standing(shop: Shop, profile: Profile) -> Standing:
+    name = recipe.tag(profile)
+    found = images.image(shop.engine, name)
+    try:
+        locked(shop, profile)
+        state = "ready"
+    except Unusable as why:
+        state = str(why)
+    return Standing(
+        profile.name, name, found.id if found else "", found.size if found else 0, state
+    )
+
+
+def _of_profile(shop: Shop, profile: Profile) -> ImageLock:
+    path = shop.lock_file(profile)
+    try:
+        lock = read_lock(path)
+    except BadLock as error:
+        why = str(error) if path.exists() else f"there is no {path}"
+        raise ImageFailed(f"{profile.name} has no image to verify: {why}") from error
+    if lock.container is None:
+        raise ImageFailed(f"{path} is not the lock of a container image")
+    if lock.profile_digest != profile.digest:
+        raise ImageFailed(f"the profile {profile.name} has changed since it was baked: bake it")
+    return lock

@@ -1,0 +1,101 @@
+"""Networks and volumes on the engine: made, found by label, removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .engine import Engine, NotThere
+
+# The bridge has no address on this machine, so nothing but its own members can be reached from it.
+# Without that an internal network still reaches the other networks' gateways.
+_ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+
+
+@dataclass(frozen=True)
+class Network:
+    id: str
+    name: str
+    labels: Mapping[str, str]
+    gateway: str = ""  # this machine's own address in it
+
+
+@dataclass(frozen=True)
+class Volume:
+    name: str
+    labels: Mapping[str, str]
+
+
+def make_network(
+    engine: Engine, name: str, labels: Mapping[str, str], *, alone: bool = False
+) -> Network:
+    """A bridge; `alone`: its members reach each other and nothing else."""
+    made = engine.ask(
+        f"make the network {name}",
+        lambda client: client.create_network(
+            name, driver="bridge", labels=dict(labels), internal=alone, check_duplicate=True,
+            options=_ALONE if alone else {},
+        ),
+    )  # fmt: skip
+    told = engine.ask(f"look at the network {name}", lambda c: c.inspect_network(made["Id"]))
+    gateways = [one.get("Gateway", "") for one in told["IPAM"]["Config"] or [{}]]
+    return Network(made["Id"], name, labels, gateways[0].split("/")[0])
+
+
+def join(engine: Engine, network: str, container: str) -> None:
+    """One more network for a container."""
+    engine.ask(
+        f"join the network {network}",
+        lambda client: client.connect_container_to_network(container, network),
+    )
+
+
+def networks(engine: Engine, label: str) -> tuple[Network, ...]:
+    found = engine.ask("list networks", lambda c: c.networks(filters={"label": label}))
+    return tuple(Network(one["Id"], one["Name"], one["Labels"] or {}) for one in found)
+
+
+def remove_network(engine: Engine, network: Network) -> None:
+    """With members that are no more: a killed engine may have kept them on its list."""
+    what = f"remove the network {network.name}"
+    try:
+        members = engine.ask(what, lambda client: client.inspect_network(network.id))["Containers"]
+        for member in members or {}:
+            _leave(engine, network, member)
+        engine.ask(what, lambda client: client.remove_network(network.id))
+    except NotThere:
+        return
+
+
+def _leave(engine: Engine, network: Network, member: str) -> None:
+    what = f"part {member[:12]} from the network {network.name}"
+
+    def leave(client: Any) -> None:
+        client.disconnect_container_from_network(member, network.id, force=True)
+
+    try:
+        engine.ask(what, leave)
+    except NotThere:
+        return
+
+
+def make_volume(engine: Engine, name: str, labels: Mapping[str, str]) -> Volume:
+    engine.ask(
+        f"make the volume {name}", lambda client: client.create_volume(name, labels=dict(labels))
+    )
+    return Volume(name, labels)
+
+
+def volumes(engine: Engine, label: str) -> tuple[Volume, ...]:
+    found = engine.ask("list volumes", lambda client: client.volumes({"label": label}))
+    return tuple(Volume(one["Name"], one["Labels"] or {}) for one in found["Volumes"] or ())
+
+
+def remove_volume(engine: Engine, volume: Volume) -> None:
+    try:
+        engine.ask(
+            f"remove the volume {volume.name}", lambda client: client.remove_volume(volume.name)
+        )
+    except NotThere:
+        return

@@ -1,0 +1,83 @@
+"""Whose is a thing on the engine? Its labels say: which run's, and which file that run holds.
+
+A run is alive while somebody holds its lock file, so nothing here needs a process id or a clock.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+RUN, SLOT, LOCK, IMAGE = "emufarm.run", "emufarm.slot", "emufarm.lock", "emufarm.image"
+STAGING = "staging"  # beside the lock: what of a run's evidence is still on its way
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A run, as the engine knows it."""
+
+    run: str
+    lock: Path
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {RUN: self.run, LOCK: str(self.lock)}
+
+    @property
+    def label(self) -> str:
+        """What finds all that is its own."""
+        return f"{RUN}={self.run}"
+
+    @property
+    def name(self) -> str:
+        """Of its containers. Not the run's own: an engine tells names to all who share a network,
+        and an agent may not know which run it is in."""
+        return f"emufarm-{self.run.rpartition('-')[2]}"
+
+    @property
+    def staging(self) -> Path:
+        return self.lock.with_name(STAGING)
+
+
+def owner(lock: Path) -> Owner:
+    """By the lock file in its folder: two runs of one name in two places are two."""
+    place = lock.absolute()
+    name = re.sub(r"[^A-Za-z0-9_.-]", "-", place.parent.name)[:40]
+    return Owner(f"{name}-{sha256(os.fsencode(place)).hexdigest()[:8]}", place)
+
+
+def labelled(labels: Mapping[str, str]) -> Owner | None:
+    """Whose labels these are; None where they are not whole."""
+    run, lock = labels.get(RUN), labels.get(LOCK)
+    return Owner(run, Path(lock)) if run and lock else None
+
+
+class Alive(Exception):
+    """Somebody holds the lock."""
+
+
+@contextmanager
+def held(lock: Path) -> Iterator[None]:
+    """The lock of a dead run, held while the block runs, so that nobody resumes it meanwhile.
+
+    Alive where somebody holds it; OSError where nobody can tell. A file that is gone has no holder.
+    """
+    try:
+        file = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        yield
+        return
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Alive(str(lock)) from error
+        yield
+    finally:
+        os.close(file)

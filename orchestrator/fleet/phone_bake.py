@@ -1,0 +1,147 @@
+"""What is done to a booted phone before it is saved, and how does a saved one prove itself?
+
+The phone may stand anywhere: the steps know a reached Device and nothing of who runs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..device.deadline import Deadline
+from ..device.faults import DeviceFault
+from ..device.found import found
+from ..device.phone import Device
+from ..episode.reset import differences
+from ..errors import EmufarmError
+from ..pins.compare import mismatches
+from ..pins.lock import MARKER, ImageLock, marker
+from ..pins.profile import Apk, Profile, Step
+
+NAMESPACES = ("system", "secure", "global")
+REST_LIMIT_S = 120.0  # beyond the rest itself, before a restless phone is a failure
+STEP_S = 30.0  # until a step's question has its answer
+_LOOK_S = 0.1
+
+Say = Callable[[str], None]
+
+
+class BakeFailed(EmufarmError):
+    """The image could not be made, or does not start as it was saved."""
+
+
+@dataclass(frozen=True)
+class Baked:
+    """What a lock says of the phone itself."""
+
+    boot_id: str
+    nonce: str
+    fingerprint: str
+    emulator_version: str | None
+    adb_version: str
+
+
+def bake_phone(
+    device: Device, profile: Profile, nonce: str, say: Say, apks: Mapping[str, Path] | None = None
+) -> Baked:
+    """Sets a booted phone up and saves each snapshot; `apks` are the profile's, by package."""
+    say(f"setting up {device.serial}")
+    for namespace, values in profile.bake.settings.items():
+        for key, value in values.items():
+            device.settings.put(namespace, key, value)
+    for apk in profile.apks:
+        path = (apks or {}).get(apk.package)
+        if path is None:
+            raise BakeFailed(f"{apk.package} is in the profile, and nobody gave its file")
+        say(f"installing {apk.package} {apk.version}")
+        _install(device, apk, path)
+    for snapshot in profile.baked:
+        for step in snapshot.setup:
+            say(f"setting up {snapshot.tag}: {step.run}")
+            _take(device, step)
+        say(f"waiting until the phone has stood still for {profile.bake.rest_s:g} s")
+        _rest(device, profile.bake.rest_s)
+        _require_set_up(device, profile)
+        device.files.push(marker(snapshot.tag, nonce).encode(), MARKER)
+        say(f"saving {snapshot.tag}")
+        device.snapshots.save(snapshot.tag)
+    identity = device.identity()
+    # The adb in the image is the supervisor's to tell; ours may be another.
+    told = device.supervisor.facts().adb_version if device.supervisor else None
+    return Baked(
+        boot_id=device.clock.boot_id(),
+        nonce=nonce,
+        fingerprint=identity.fingerprint,
+        emulator_version=identity.emulator_version,
+        adb_version=told or identity.adb_version,
+    )
+
+
+def prove_phone(device: Device, lock: ImageLock, say: Say) -> None:
+    """A phone that was started from the snapshot is the one that was saved, and is so again after
+    a load of each: BakeFailed says what it is instead."""
+    started = (device.clock.boot_id(), device.files.read(MARKER).decode("utf-8", "replace"))
+    if started != (lock.boot_id, lock.marker):
+        raise BakeFailed(f"a phone started from {lock.snapshot} is another one: {started}")
+    others = {*(lock.container.snapshots if lock.container else ())} - {lock.snapshot}
+    for tag in (*sorted(others), lock.snapshot):
+        say(f"loading {tag} and proving it")
+        try:
+            proof = device.snapshots.load(tag, marker=MARKER)
+            told = found(device, proof.fingerprint)
+        except DeviceFault as fault:
+            raise BakeFailed(f"{tag} does not load: {fault}") from fault
+        wrong = differences(proof, replace(lock, snapshot=tag)) + mismatches(lock, told)
+        if wrong:
+            raise BakeFailed(f"a load of {tag} leads to another phone: {'; '.join(wrong)}")
+
+
+def _install(device: Device, apk: Apk, path: Path) -> None:
+    device.packages.install(path)
+    for permission in apk.grants:
+        device.packages.grant(apk.package, permission)
+    if (version := device.packages.version(apk.package).name) != apk.version:
+        raise BakeFailed(f"{apk.package} is version {version}, the profile says {apk.version}")
+
+
+def _take(device: Device, step: Step) -> None:
+    """Polled to its answer: effects on a phone are eventual."""
+    device.shell.do("sh", "-c", step.run)
+    deadline, answer = Deadline(STEP_S), ""
+    while True:
+        answer = device.shell.query("sh", "-c", step.ask).text.strip()
+        if answer == step.want:
+            return
+        if deadline.passed:
+            raise BakeFailed(f"after {step.run!r}, {step.ask!r} says {answer!r}, not {step.want!r}")
+        time.sleep(_LOOK_S)
+
+
+def _require_set_up(device: Device, profile: Profile) -> None:
+    """Whatever else wrote settings while the phone came to rest."""
+    for namespace, values in profile.bake.settings.items():
+        for key, value in values.items():
+            if (now := device.settings.get(namespace, key)) != value:
+                raise BakeFailed(f"{namespace} {key} is {now}, though it was set to {value}")
+
+
+def _rest(device: Device, seconds: float) -> None:
+    """Until nothing has moved for so long: an emulator writes settings of its own after a boot."""
+    deadline = Deadline(seconds + REST_LIMIT_S)
+    state, since = _state(device), time.monotonic()
+    while time.monotonic() - since < seconds:
+        if deadline.passed:
+            raise BakeFailed(f"the phone never stood still for {seconds:g} s")
+        time.sleep(min(_LOOK_S, seconds))
+        now = _state(device)
+        if now != state:
+            state, since = now, time.monotonic()
+
+
+def _state(device: Device) -> tuple[object, ...]:
+    return (
+        device.foreground(),
+        *(device.shell.answer("settings", "list", namespace) for namespace in NAMESPACES),
+    )

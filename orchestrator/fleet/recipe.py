@@ -1,0 +1,195 @@
+"""What does a build of an image need? Its files, arguments, labels and tag; pure but for reading.
+
+An engine is given exactly these files, in an archive whose bytes follow from theirs: whatever else
+lies in a checkout is neither sent nor part of the image.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ..errors import UsageError
+from ..events.canonical import digest
+from ..pins.code import ROOT
+from ..pins.files import file_sha256, source_files
+from ..pins.profile import FILE, Part, Profile
+from .standin import EMULATOR, PLATFORM_TOOLS, SYSTEM_IMAGE, StandIn, Zip
+from .wheelhouse import LOCKS
+
+DOCKERFILE = "Dockerfile.emulator"
+WORKER_DOCKERFILE = "images/worker/Dockerfile"
+NAME, WORKER_NAME = "emufarm-device", "emufarm-worker"
+# Of an image that says what it is; the system image's are known once it is built.
+PROFILE_LABEL, SDK_LABEL = "emufarm.profile.digest", "emufarm.sdk.digest"
+CODE_LABEL = "emufarm.code.digest"
+RECIPE_LABEL, RELOCATABLE_LABEL = "emufarm.system-image.recipe", "emufarm.system-image.relocatable"
+# The stages before the last leave images behind that nobody runs; they carry this label.
+STAGE_LABEL = "emufarm.stage"
+SYSTEM_IMAGE_FILE, SDK_FILE = "/opt/emufarm/system-image.json", "/opt/emufarm/sdk.json"
+_SDK = "images/sdk"  # where the stand-in's zips lie in the context
+_SCRIPTS = ("fetch", "compose", "linked", "start", "health")
+# What compose.py imports of the farm, beside the supervisor's package.
+_HASHING = (
+    "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",
+    "pins/files.py", "pins/system_image.py",
+)  # fmt: skip
+_INSTALLED = ("pyproject.toml", "README.md", "LICENSE", "requirements.in", *LOCKS)
+_MTIME = 1199145600  # 2008-01-01, as in the stand-in's zips
+
+Files = Mapping[str, Path]  # name in the context -> the file
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The three zips, as the build is told to find them."""
+
+    emulator: Part
+    platform_tools: Part
+    system_image: Part
+
+    @property
+    def digest(self) -> str:
+        """Over the checksums: where a zip was downloaded from makes no other SDK."""
+        zips = (self.emulator, self.platform_tools, self.system_image)
+        return digest([[part.sha1, part.sha256] for part in zips])
+
+
+def parts(profile: Profile, standin: StandIn | None = None) -> Parts:
+    """The profile's own, or the stand-in's; UsageError where the profile has no SDK."""
+    sdk = profile.sdk
+    if sdk is None:
+        raise UsageError(f"the profile {profile.name} names no sdk: there is no image to build")
+    if sdk.emulator and sdk.platform_tools and sdk.system_image:
+        return Parts(sdk.emulator, sdk.platform_tools, sdk.system_image)
+    if standin is None:
+        raise UsageError(f"the profile {profile.name} is built with the stand-in SDK: give one")
+    return Parts(
+        _in_context(EMULATOR, standin.emulator),
+        _in_context(PLATFORM_TOOLS, standin.platform_tools),
+        _in_context(SYSTEM_IMAGE, standin.system_image),
+    )
+
+
+def _in_context(name: str, made: Zip) -> Part:
+    return Part(url=f"file:///build/{_SDK}/{name}", size=made.size, sha256=made.sha256)
+
+
+def tag(profile: Profile) -> str:
+    """Never `latest`: a tag names one profile's bytes."""
+    return f"{NAME}-{profile.name}:{profile.version}-{profile.digest[:12]}"
+
+
+def build_args(
+    profile: Profile, sdk: Parts, *, base_image: str, revision: str, version: str,
+    accept_licence: bool = False,
+) -> dict[str, str]:  # fmt: skip
+    """Everything that Dockerfile.emulator asks for."""
+    arguments = {
+        "BASE_IMAGE": base_image,
+        "RUNTIME_PACKAGES": " ".join(profile.sdk.packages) if profile.sdk else "",
+        "LICENCE": profile.licence or "",
+        "ACCEPT_ANDROID_SDK_LICENSE": "yes" if accept_licence else "no",
+        "PROFILE_NAME": profile.name,
+        "PROFILE_VERSION": profile.version,
+        "PROFILE_DIGEST": profile.digest,
+        "PROFILE_SYSTEM_IMAGE": profile.system_image,
+        "PROFILE_AVD": json.dumps(profile.avd, sort_keys=True),
+        "PROFILE_EMULATOR": json.dumps(profile.emulator),
+        "PROFILE_SNAPSHOT": profile.snapshot,
+        "PROFILE_KVM": "yes" if profile.kvm else "no",
+        "PROFILE_DISK_MB": str(profile.resources.disk_mb),
+        "SDK_DIGEST": sdk.digest,
+        "REVISION": revision,
+        "VERSION": version,
+    }
+    for prefix, part in (
+        ("EMULATOR", sdk.emulator),
+        ("PLATFORM_TOOLS", sdk.platform_tools),
+        ("SYSTEM_IMAGE", sdk.system_image),
+    ):
+        arguments[f"{prefix}_URL"] = part.url
+        arguments[f"{prefix}_SIZE"] = str(part.size or "")
+        arguments[f"{prefix}_SHA1"] = part.sha1 or ""
+        arguments[f"{prefix}_SHA256"] = part.sha256 or ""
+    return arguments
+
+
+def labels(profile: Profile, sdk: Parts, *, revision: str, version: str) -> dict[str, str]:
+    """What the built image says of itself; Dockerfile.emulator sets the same from its arguments."""
+    return {
+        "org.opencontainers.image.title": f"emufarm device {profile.name}",
+        "org.opencontainers.image.version": profile.version,
+        "org.opencontainers.image.revision": revision,
+        "emufarm.version": version,
+        "emufarm.profile": profile.name,
+        PROFILE_LABEL: profile.digest,
+        SDK_LABEL: sdk.digest,
+    }
+
+
+def context(standin: StandIn | None = None, root: Path = ROOT) -> Files:
+    """The files of a device image's build."""
+    code = root / "orchestrator"
+    files = {DOCKERFILE: root / DOCKERFILE}
+    files |= {f"images/{name}.py": root / "images" / f"{name}.py" for name in _SCRIPTS}
+    files |= {f"orchestrator/{name}": code / name for name in _HASHING}
+    files |= _below("orchestrator/supervisor", source_files(code / "supervisor"))
+    if standin is not None:
+        files[f"{_SDK}/{EMULATOR}"] = standin.emulator.path
+        files[f"{_SDK}/{PLATFORM_TOOLS}"] = standin.platform_tools.path
+        files[f"{_SDK}/{SYSTEM_IMAGE}"] = standin.system_image.path
+    return files
+
+
+def worker_context(wheelhouse: Path, root: Path = ROOT) -> Files:
+    """The files of the worker image's build."""
+    files = {name: root / name for name in (WORKER_DOCKERFILE, *_INSTALLED)}
+    files |= _below("orchestrator", source_files(root / "orchestrator"))
+    files |= {f"images/{p.parent.name}/{FILE}": p for p in (root / "images").glob(f"*/{FILE}")}
+    files |= {f"wheelhouse/{path.name}": path for path in wheelhouse.iterdir()}
+    return files
+
+
+def files_digest(files: Files) -> str:
+    """Equal where an engine would be sent the same files."""
+    return digest({name: file_sha256(path) for name, path in files.items()})
+
+
+def worker_tag(files: Files, version: str) -> str:
+    return f"{WORKER_NAME}:{version}-{files_digest(files)[:12]}"
+
+
+def worker_build_args(
+    files: Files, *, base_image: str, revision: str, version: str
+) -> dict[str, str]:
+    return {
+        "BASE_IMAGE": base_image,
+        "CODE_DIGEST": files_digest(files),
+        "REVISION": revision,
+        "VERSION": version,
+    }
+
+
+def pack(files: Files, out: IO[bytes]) -> None:
+    """As the tar that an engine takes for a context: equal files, equal bytes."""
+    try:
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+            for name in sorted(files):
+                entry = tarfile.TarInfo(name)
+                entry.size = files[name].stat().st_size
+                entry.mtime, entry.mode = _MTIME, 0o644
+                with files[name].open("rb") as file:
+                    archive.addfile(entry, file)
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"images are built from a checkout, and {error.filename} is not there"
+        ) from error
+
+
+def _below(prefix: str, files: Iterable[tuple[str, Path]]) -> dict[str, Path]:
+    return {f"{prefix}/{name}": path for name, path in files}

@@ -1,0 +1,66 @@
+"""An engine of our own whose disk is full but for a little, apart from any other's.
+
+In a network namespace of its own: an engine takes the machine's docker0 for its own, and without a
+bridge it even removes another's.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+BASE_IMAGE = os.environ.get("EMUFARM_BASE_IMAGE") or "emufarm-base:bookworm"
+SIZE_MB = 340  # the base image, and not much more
+START_S = 60.0
+
+
+@contextmanager
+def full_engine(place: Path) -> Iterator[str]:
+    """Its address; the base image is in it."""
+    disk, host = place / "disk", f"unix://{place}/docker.sock"
+    disk.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", disk], check=True)
+    try:
+        with _running(place, disk, host):
+            saved = subprocess.Popen(["docker", "save", BASE_IMAGE], stdout=subprocess.PIPE)
+            _docker(host, "load", stdin=saved.stdout)
+            assert saved.wait(60) == 0
+            yield host
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@contextmanager
+def _running(place: Path, disk: Path, host: str) -> Iterator[None]:
+    command = [
+        "unshare", "--net", "dockerd", "--data-root", str(disk), "--exec-root", str(place / "exec"),
+        "--pidfile", str(place / "pid"), "--host", host,
+    ]  # fmt: skip
+    # What is loaded passes through a folder for temporary files, which is not what is small here.
+    env = {**os.environ, "DOCKER_TMPDIR": str(place / "tmp")}
+    with (place / "log").open("wb") as log:
+        engine = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+        )
+    try:
+        deadline = time.monotonic() + START_S
+        while _docker(host, "version", check=False):
+            assert engine.poll() is None, (place / "log").read_text()
+            assert time.monotonic() < deadline, (place / "log").read_text()
+            time.sleep(0.1)
+        yield
+    finally:
+        engine.terminate()
+        engine.wait(60)
+
+
+def _docker(host: str, *words: str, stdin: object = None, check: bool = True) -> int:
+    done = subprocess.run(
+        ["docker", *words], env={**os.environ, "DOCKER_HOST": host}, stdin=stdin,  # type: ignore[call-overload]
+        capture_output=True, timeout=120, check=check,
+    )  # fmt: skip
+    return int(done.returncode)

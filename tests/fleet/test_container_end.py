@@ -1,0 +1,42 @@
+"""How a container ended, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.fleet.container_end import code, told
+from orchestrator.fleet.containers import Limits, Seen
+
+LIMITS = Limits(cpus=1.0, memory_mb=64, pids=8)
+
+
+OOM = "container OOM-killed: the device needed more than its 64 MB"
+
+
+@pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        (None, ["the device's container is gone: somebody removed it"]),
+        (Seen("running"), []),
+        (Seen("exited", 1), ["the device's container ended with exit code 1"]),
+        (
+            Seen("exited", 137, oom_killed=True),
+            [OOM, "the device's container ended with exit code 137"],
+        ),
+        (
+            Seen("running", unhealthy="adb: device offline", restarts=2),
+            ["it was unhealthy: adb: device offline", "it had been restarted 2 times"],
+        ),
+        (Seen("created", error="no such program"), ["no such program"]),
+    ],
+)
+def test_all_that_the_engine_knows_of_it_is_told(seen: Seen | None, words: list[str]) -> None:
+    assert told("device", seen, LIMITS) == "; ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("seen", "number"),
+    [(None, None), (Seen("running"), None), (Seen("exited", 0), None), (Seen("exited", 137), 137)],
+)
+def test_a_fact_has_a_code_where_something_failed(seen: Seen | None, number: int | None) -> None:
+    assert code(seen) == number

@@ -1,0 +1,252 @@
+"""An agent in an image, on a real engine: what it can reach, what it is told, how its end is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.coordinator.agents import AgentNews
+from orchestrator.errors import UsageError
+from orchestrator.fleet.containers import Limits
+from orchestrator.fleet.docker_agent import DockerAgents, agent_image
+from orchestrator.fleet.docker_fleet import DockerFleet
+from orchestrator.fleet.engine import Engine, connect
+
+from . import agent_farm as farm
+from .docker_farm import Run
+
+pytestmark = pytest.mark.docker
+
+DEVICE = "slot-00.1"
+# adb's server, the console, the device's adb, a real emulator's gRPC; 5600 is the supervisor's.
+PORTS = ("5037", "5554", "5555", "8554", "5600")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    found = connect()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def example() -> Iterator[str]:
+    yield farm.build_example()
+    farm.sweep()
+
+
+@pytest.fixture
+def run(engine: Engine, tmp_path: Path) -> Iterator[Run]:
+    """Whatever a test does, nothing of it may be on the engine afterwards."""
+    run = Run(tmp_path / "secret-run", engine)
+    run.hold()
+    yield run
+    run.let_go()
+    assert run.left() == []
+
+
+@dataclass(frozen=True)
+class Farm:
+    run: Run
+    fleet: DockerFleet
+    gateway: str
+
+    @property
+    def agents(self) -> DockerAgents:
+        assert self.fleet.agents is not None
+        return self.fleet.agents
+
+    async def fresh(self, device: str = DEVICE) -> AgentNews:
+        return await self.agents.agent(device, "fresh")
+
+    def name(self, part: str, device: str = DEVICE) -> str:
+        return f"{self.run.owner.name}-{device}-{part}"
+
+
+@asynccontextmanager
+async def running(
+    run: Run, image: str, slots: int = 1, limits: Limits | None = None
+) -> AsyncIterator[Farm]:
+    """Every slot's pair is at work; no agent is started yet."""
+    agent = agent_image(run.engine, image)
+    async with run.ground() as ground:
+        terms = replace(run.terms(ground), agent=replace(agent, limits=limits or agent.limits))
+        async with DockerFleet(slots, terms, run.facts.put_nowait) as fleet:
+            for slot in range(slots):
+                await run.at_work(f"slot-{slot:02d}")
+            yield Farm(run, fleet, ground.gateway)
+
+
+async def test_an_agent_reaches_nothing_of_what_its_worker_reaches(run: Run, example: str) -> None:
+    """Its device's ports, the coordinator, this machine, the other pairs, the internet; not even
+    past the routes it was given."""
+    async with running(run, example, slots=2) as pairs:
+        with socket.create_server((pairs.gateway, 0)) as server:
+            coordinator = f"{pairs.gateway}:{server.getsockname()[1]}"
+            urls = [(await pairs.fresh(f"slot-0{slot}.1")).url for slot in (0, 1)]
+            agents = [url.removeprefix("http://").removesuffix("/") for url in urls]
+            worker, device, agent = map(pairs.name, ("worker", "device", "agent"))
+            listen = ("exec", "-d", device, "python3", "-c", farm.LISTEN, *PORTS[:-1])
+            await asyncio.to_thread(farm.docker, *listen)
+            own = [f"127.0.0.1:{port}" for port in PORTS]
+            near = (*own, coordinator, agents[0])
+            while True:  # each comes up by itself
+                seen = await asyncio.to_thread(farm.reached, worker, *near)
+                if all(seen[place] == "reached" for place in near):
+                    break
+            others = farm.addresses(pairs.name("worker", "slot-01.1"))
+            hosts = [*farm.addresses(worker), *others, agents[0].rpartition(":")[0]]
+            machine = f"{agents[0].rpartition('.')[0]}.1:{coordinator.rpartition(':')[2]}"
+            far = [
+                *own, *(f"{host}:{port}" for host in hosts for port in PORTS),
+                coordinator, machine, agents[1], "1.1.1.1:53", "8.8.8.8:443",
+            ]  # fmt: skip
+            seen = await asyncio.to_thread(farm.reached, agent, *far)
+    assert len(seen) == 2 * len(far)
+    assert [place for place, how in seen.items() if how == "reached"] == []
+
+
+async def test_nothing_of_a_pair_listens_but_on_loopback(run: Run, example: str) -> None:
+    """So that a new port of a device is not an agent's to use."""
+    async with running(run, example) as pairs:
+        await pairs.fresh()
+        print_it = "print(open('/proc/net/tcp').read(), open('/proc/net/tcp6').read())"
+        lines = await asyncio.to_thread(farm.inside, pairs.name("worker"), print_it)
+    listening = [line.split()[1] for line in lines.splitlines() if " 0A " in line]
+    assert "0100007F:15E0" in listening  # the stand-in's 5600
+    beyond = [place for place in listening if not place.startswith(("0100007F", "0B00007F"))]
+    assert beyond == []
+
+
+async def test_the_example_answers_its_worker(run: Run, example: str) -> None:
+    async with running(run, example) as pairs:
+        url = (await pairs.fresh()).url
+        words = [json.dumps({"type": "hello"}), json.dumps({"type": "observation", "step": 0})]
+        post = (pairs.name("worker"), farm.POST, url, *words)
+        while not (said := await asyncio.to_thread(try_inside, *post)):
+            continue
+    ready, action = map(json.loads, said.splitlines())
+    assert (ready["type"], action) == ("ready", {"action": "open_app", "app": "settings"})
+    assert url.endswith(":8080/")
+
+
+def try_inside(container: str, program: str, *words: str) -> str:
+    return farm.docker("exec", container, "python3", "-c", program, *words, check=False)
+
+
+async def test_every_attempt_gets_a_new_container_with_nothing_of_the_old(
+    run: Run, example: str
+) -> None:
+    async with running(run, example) as pairs:
+        ids = []
+        for _ in range(2):
+            await pairs.fresh()
+            found = farm.inspected(pairs.name("agent"))
+            ids.append(found["Id"])
+            write = "import os; print(os.listdir('/tmp')); open('/tmp/memory', 'w')"
+            assert farm.inside(pairs.name("agent"), write).strip() == "[]"
+        assert ids[0] != ids[1]
+        assert await pairs.agents.agent(DEVICE, "gone") == AgentNews()
+        assert farm.docker("ps", "-aq", "--filter", f"name={pairs.name('agent')}") == ""
+
+
+async def test_nothing_inside_says_which_run_this_is(run: Run, example: str) -> None:
+    """Not its environment, its mounts, its names, nor the engine's resolver; which asks nobody."""
+    look = """
+import os, socket, sys
+print(dict(os.environ), open("/proc/self/mountinfo").read(), open("/etc/hosts").read())
+print(socket.gethostname())
+asked = [(socket.getnameinfo, (host, 0), 0) for host in sys.argv[1:]]
+for ask, *words in (*asked, (socket.gethostbyname, "example.com")):
+    try:
+        print("resolved", *words, ask(*words))
+    except OSError as error:
+        print(error)
+"""
+    async with running(run, example) as pairs:
+        await pairs.fresh()
+        known = farm.addresses(pairs.name("worker")) + farm.addresses(pairs.name("agent"))
+        told = await asyncio.to_thread(farm.inside, pairs.name("agent"), look, *known)
+        found = farm.inspected(pairs.name("agent"))
+    assert pairs.name("worker") in told  # the resolver does answer, and gives names away
+    assert "secret" not in told
+    assert "resolved example.com" not in told
+    assert "emufarm." not in told.replace(run.owner.name, "")
+    assert (found["Mounts"], found["HostConfig"]["Binds"]) == ([], None)
+    assert found["HostConfig"]["Dns"] == ["127.0.0.1"]
+
+
+async def test_an_agent_is_shut_in_like_all_others(run: Run, example: str) -> None:
+    look = """
+import os
+status = open("/proc/self/status").read()
+print([line.split()[1] for line in status.splitlines() if line.startswith(("Cap", "NoNewPrivs"))])
+try:
+    open("/written", "w")
+except OSError as error:
+    print(error.strerror)
+"""
+    async with running(run, example, limits=Limits(cpus=0.5, memory_mb=128, pids=20)) as pairs:
+        await pairs.fresh()
+        told = await asyncio.to_thread(farm.inside, pairs.name("agent"), look)
+        found = farm.inspected(pairs.name("agent"))["HostConfig"]
+    assert told.splitlines() == [str(["0" * 16] * 5 + ["1"]), "Read-only file system"]
+    assert (found["Memory"], found["MemorySwap"], found["PidsLimit"]) == (1 << 27, 1 << 27, 20)
+    assert found["NanoCpus"] == 500_000_000
+
+
+@pytest.mark.parametrize(
+    ("program", "how"),
+    [
+        (farm.ENDS, "the agent's container ended with exit code 3; its last words: no tokens left"),
+        (farm.EATS, "container OOM-killed: the agent needed more than its 64 MB"),
+        (farm.SLEEPS, "its container runs on"),
+    ],
+)
+async def test_how_an_agent_ended_is_told_and_is_its_own_fault(
+    run: Run, example: str, program: str, how: str
+) -> None:
+    image = farm.build("emufarm-test-agent:ways", program)
+    async with running(run, image, limits=Limits(cpus=1, memory_mb=64, pids=20)) as pairs:
+        await pairs.fresh()
+        while True:
+            news = await pairs.agents.agent(DEVICE, "ended")
+            if how in news.text or program == farm.SLEEPS:
+                break
+        assert news.fault == ""
+        assert how in news.text
+        assert [slot.state for slot in pairs.fleet.slots] == ["running"]
+    assert run.facts.empty()
+
+
+async def test_a_program_that_is_not_in_its_image_is_the_agents_fault(
+    run: Run, example: str
+) -> None:
+    file = f'FROM {example}\nENTRYPOINT ["/none"]\n'
+    farm.docker("build", "--label", farm.LABEL, "-t", "emufarm-test-agent:none", "-", text=file)
+    async with running(run, "emufarm-test-agent:none") as pairs:
+        news = await pairs.fresh()
+    assert news.fault == "agent"
+    assert "/none" in news.text
+
+
+async def test_a_container_that_somebody_removed_is_not_the_agents_fault(
+    run: Run, example: str
+) -> None:
+    async with running(run, example) as pairs:
+        await pairs.fresh()
+        await asyncio.to_thread(farm.docker, "rm", "-f", pairs.name("agent"))
+        news = await pairs.agents.agent(DEVICE, "ended")
+    assert (news.fault, news.text) == ("farm", "its container is gone: somebody removed it")
+
+
+def test_an_image_that_the_engine_has_not_is_a_usage_error(engine: Engine) -> None:
+    with pytest.raises(UsageError, match="has no image 'no-such-agent:1': build or pull it first"):
+        agent_image(engine, "no-such-agent:1")

@@ -1,0 +1,168 @@
+"""What a killed run left on the engine goes, its evidence is kept, and another run's stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.fleet import networks
+from orchestrator.fleet.engine import Engine, connect
+from orchestrator.fleet.owner import owner
+from orchestrator.fleet.reaper import clear, reap
+from orchestrator.fleet.salvage import waiting
+
+from .docker_farm import Run
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    found = connect()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def runs(engine: Engine, tmp_path: Path) -> Iterator[Callable[[str], Run]]:
+    made: list[Run] = []
+
+    def make(name: str) -> Run:
+        made.append(Run(tmp_path / name, engine))
+        made[-1].place.mkdir()
+        return made[-1]
+
+    yield make
+    for run in made:
+        clear(engine, run.owner, print)
+
+
+def killed(run: Run, *deed: str) -> None:
+    """A fleet of one pair, its command line killed with -9 once its worker did its deed."""
+    farm = [sys.executable, "-m", "tests.fleet.docker_farm", str(run.place), *deed]
+    with subprocess.Popen(farm, stdout=subprocess.PIPE, env=os.environ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        process.kill()
+
+
+def reaped(run: Run) -> bool:
+    return run.owner.run in reap(run.engine, run.said.append).removed
+
+
+def test_a_killed_run_leaves_its_containers_and_the_reaper_removes_them(
+    runs: Callable[[str], Run],
+) -> None:
+    run = runs("killed")
+    killed(run, "wait", "0")
+    assert len(run.left()) == 5  # two containers, a network, its volume and the device's own
+    assert reaped(run)
+    assert run.left() == []
+    assert any(run.owner.run in line for line in run.said)
+
+
+def test_what_a_killed_run_had_sealed_is_brought_to_its_folder(
+    runs: Callable[[str], Run],
+) -> None:
+    """And nothing else of its volume is."""
+    run = runs("sealed")
+    killed(run, "seal", "STAGING", "7")
+    assert reaped(run)
+    assert run.left() == []
+    [slot] = run.owner.staging.iterdir()
+    assert slot.name.endswith(".slot-00")
+    assert waiting(slot)
+    assert (slot / "sealed-1" / "token").read_text() == "a-lease"
+    assert (slot / "sealed-1" / "bundle" / "MANIFEST.json").exists()
+    assert not (slot / "sent-1").exists()
+
+
+def test_a_living_run_is_never_touched(runs: Callable[[str], Run]) -> None:
+    """Not even by another one's start and end."""
+    living, dead = runs("living"), runs("dead")
+    killed(dead, "wait", "0")
+
+    async def at_once() -> None:
+        async with living.fleet():
+            pair = await living.at_work()
+            before = sorted(living.left())
+            other = runs("other")
+            other.hold()
+            async with other.fleet() as fleet:
+                await other.at_work()
+                assert dead.left() == []  # the next run's start removes it
+            assert [slot.state for slot in fleet.slots] == ["stopped"]
+            assert other.left() == []
+            other.let_go()
+            assert living.owner.run in reap(living.engine, print).alive
+            assert sorted(living.left()) == before
+            assert await living.at_work() == pair
+
+    living.hold()
+    asyncio.run(at_once())
+    living.let_go()
+    assert living.left() == []
+
+
+def test_a_run_is_gone_on_with_where_it_was_killed(runs: Callable[[str], Run]) -> None:
+    """Its own start brings home what is sealed before it begins anew."""
+    run = runs("resumed")
+    killed(run, "seal", "STAGING", "7")
+    run.workers = lambda device, staging: ("exit", "0")
+    run.hold()
+
+    async def resumed() -> None:
+        async with run.fleet() as fleet:
+            assert len(list(run.owner.staging.iterdir())) == 1
+            await asyncio.wait_for(fleet.ended(), 60)
+            assert [slot.state for slot in fleet.slots] == ["finished"]
+
+    asyncio.run(resumed())
+    run.let_go()
+    assert run.left() == []
+
+
+def test_a_run_whose_folder_is_gone_is_dead(runs: Callable[[str], Run]) -> None:
+    """Its evidence has no place to go to; that is said."""
+    run = runs("removed")
+    killed(run, "seal", "STAGING", "7")
+    for path in sorted(run.place.rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    run.place.rmdir()
+    assert reaped(run)
+    assert run.left() == []
+    assert any("is gone" in line for line in run.said)
+
+
+def test_a_run_of_which_nobody_can_tell_is_left_alone(
+    runs: Callable[[str], Run],
+) -> None:
+    run = runs("odd")
+    (run.place / "lock").mkdir()  # no file that could be held
+    networks.make_network(run.engine, run.owner.name, run.owner.labels)
+    found = reap(run.engine, run.said.append)
+    assert run.owner.run in found.left
+    assert run.left() == [run.owner.name]
+    assert any(run.owner.run in line and "left alone" in line for line in run.said)
+
+
+def test_what_is_not_ours_is_not_seen(engine: Engine) -> None:
+    """A label that names no lock file is not one of ours."""
+    volume = networks.make_volume(engine, "not-emufarms", {"emufarm.run": "somebody"})
+    try:
+        assert "somebody" not in reap(engine, print).removed
+        assert [one.name for one in networks.volumes(engine, "emufarm.run=somebody")]
+    finally:
+        networks.remove_volume(engine, volume)
+
+
+def test_two_runs_of_one_name_in_two_places_are_two(tmp_path: Path) -> None:
+    one, other = owner(tmp_path / "a" / "run" / "lock"), owner(tmp_path / "b" / "run" / "lock")
+    assert one.run != other.run
+    assert one.name != other.name

@@ -1,0 +1,354 @@
+"""A run proves itself: whatever is changed in its folder is found, however well it is hidden."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.coordinator import chain
+from orchestrator.coordinator.transitions import (
+    EpisodeDecided,
+    Event,
+    RunOpened,
+    RunSealed,
+    Stored,
+)
+from orchestrator.evidence import manifest
+from orchestrator.plan.store import read_plan, write_plan
+from orchestrator.report import build
+from orchestrator.report.holding import documents
+from orchestrator.report.verify import prove_run, verify_bundle, verify_run
+from tests.run.conftest import Farm, a_farm, ended
+from tests.run.mutations import unnoticed
+
+MUTATIONS = 300
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory: pytest.TempPathFactory) -> Farm:
+    """With one sealed run, `sealed`: a conversation that is under attack, whose site is used."""
+    made = a_farm(tmp_path_factory.mktemp("proof"), tmp_path_factory)
+    words = ("-k", "browser_rsvp and attack", "--devices", "1")
+    code, output = made.run("cases/public", *words, name="sealed")
+    assert code == 0, output
+    return made
+
+
+@pytest.fixture
+def run(farm: Farm, tmp_path: Path) -> Path:
+    """A copy, under another name and somewhere else."""
+    return Path(shutil.copytree(farm.runs / "sealed", tmp_path / "copied"))
+
+
+def test_a_sealed_run_and_its_bundle_are_proven_wherever_they_are_copied(
+    farm: Farm, run: Path
+) -> None:
+    proof = prove_run(run)
+    assert proof.problems == ()
+    assert (proof.episodes, proof.attempts) == (1, 1)
+    assert proof.files == sum(path.is_file() for path in run.rglob("*"))
+    (bundle,) = run.glob("episodes/*/attempt-1")
+    assert verify_bundle(bundle) == []
+    code, output = ended(farm.start("verify", str(run)))
+    assert code == 0, output
+    assert f"verified: 1 episodes, 1 attempts, {proof.files} files" in output
+    assert proof.head in output
+
+
+def test_three_hundred_random_changes_are_all_found(run: Path) -> None:
+    assert unnoticed(run, MUTATIONS, 5, verify_run) == []
+
+
+def test_every_change_to_a_bundle_alone_is_found(run: Path) -> None:
+    (bundle,) = run.glob("episodes/*/attempt-1")
+    assert unnoticed(bundle, 60, 6, verify_bundle) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notes.txt", ".hidden", "journal/000002.jsonl", "journal/000001.part", "logs/more.log",
+        "episodes/nobody.benign.1/attempt-1/MANIFEST.json", "episodes/notes.txt", "extra/",
+        "episodes/browser_rsvp.attack.1/attempt-2/", "episodes/browser_rsvp.attack.1/attempt-1/x/",
+        "episodes/browser_rsvp.attack.1/attempt-1/screenshots/more.png", "incoming/upload",
+    ],
+)  # fmt: skip
+def test_whatever_is_added_is_found(run: Path, name: str) -> None:
+    place = run / name
+    if name.endswith("/"):
+        place.mkdir()
+    else:
+        place.parent.mkdir(exist_ok=True, parents=True)
+        place.write_bytes(b"more")
+    assert verify_run(run)
+
+
+def test_a_link_in_place_of_a_file_is_found(run: Path) -> None:
+    plan = run / "plan.json"
+    plan.rename(run.parent / "elsewhere.json")
+    plan.symlink_to(run.parent / "elsewhere.json")
+    assert any("plan.json" in problem for problem in verify_run(run))
+
+
+def test_a_run_whose_end_was_cut_off_is_not_proven(run: Path) -> None:
+    (segment,) = (run / "journal").iterdir()
+    segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:-1]))
+    build.save(run)
+    assert verify_run(run) == [
+        "journal: it is not sealed: lines cut from its end could not be told"
+    ]
+
+
+def test_what_is_outside_the_proof_is_named(run: Path) -> None:
+    (run / "worker.token").write_text("secret")
+    proof = prove_run(run)
+    assert (proof.problems, proof.outside) == ((), ("worker.token",))
+
+
+def test_a_folder_that_is_neither_is_refused(farm: Farm, tmp_path: Path) -> None:
+    code, output = ended(farm.start("verify", str(tmp_path)))
+    assert code == 2, output
+    assert "is no run and no bundle" in output
+
+
+# Changes by somebody who seals all of it again: only what the evidence itself says refutes them.
+
+
+def forge(run: Path, change: Callable[[Path], None], digest: str | None = None) -> None:
+    """Change the bundle, then make its manifest, the journal, the seal and the report anew."""
+    (bundle,) = run.glob("episodes/*/attempt-1")
+    change(bundle)
+    found = manifest.seal(bundle)
+    digest = found if digest is None else digest
+    plan = read_plan(run / "plan.json").digest
+    record = json.loads((bundle / "attempt.json").read_text())
+    (segment,) = (run / "journal").iterdir()
+    lines, head, forged = chain.read(run / "journal").lines, chain.FIRST, b""
+    for line in lines:
+        event = _retold(line.event, record, digest)
+        if isinstance(event, RunOpened):
+            event = event.model_copy(update={"plan": plan})
+        if isinstance(event, RunSealed):
+            event = event.model_copy(update={"plan": plan, "files": documents(run)})
+        raw = chain.encode(line.seq, line.ts_ms, head, event)
+        forged, head = forged + raw, chain.head_after(raw)
+    segment.write_bytes(forged)
+    build.save(run)
+
+
+def _retold(event: Event, record: dict[str, Any], digest: str) -> Event:
+    if isinstance(event, Stored | EpisodeDecided):
+        told = {name: record[name] for name in type(event).model_fields if name in record}
+        told |= {"manifest": digest} if isinstance(event, Stored) else {}
+        return type(event).model_validate({**event.model_dump(), **told})
+    return event
+
+
+def word(**fields: Any) -> Callable[[Path], None]:
+    """attempt.json with other fields; a mapping changes fields of a field."""
+
+    def change(bundle: Path) -> None:
+        path = bundle / "attempt.json"
+        record = json.loads(path.read_text())
+        for name, value in fields.items():
+            part = isinstance(value, dict) and record[name] is not None
+            record[name] = {**record[name], **value} if part else value
+        path.write_text(json.dumps(record))
+
+    return change
+
+
+def oracle(phase: str, **fields: Any) -> Callable[[Path], None]:
+    """The success oracle's event of a phase, with other fields."""
+
+    def change(bundle: Path) -> None:
+        path = bundle / "oracle_trace.jsonl"
+        events = [json.loads(line) for line in path.read_text().splitlines()]
+        event = next(e for e in events if e["phase"] == phase and not e["forbidden"])
+        for name, value in fields.items():
+            event[name] = {**event[name], **value} if isinstance(value, dict) else value
+        path.write_text("".join(f"{json.dumps(e, sort_keys=True)}\n" for e in events))
+
+    return change
+
+
+def paper(name: str, **fields: Any) -> Callable[[Path], None]:
+    """One of the run's own documents, with other fields in one of its sections."""
+
+    def change(bundle: Path) -> None:
+        path = bundle.parents[2] / name
+        told = json.loads(path.read_text())
+        for section, values in fields.items():
+            told[section] |= values
+        path.write_text(json.dumps(told))
+
+    return change
+
+
+def replanned(**fields: Any) -> Callable[[Path], None]:
+    """The plan with other fields in its one episode; every document of the run names it."""
+
+    def change(bundle: Path) -> None:
+        run = bundle.parents[2]
+        plan = read_plan(run / "plan.json")
+        episodes = tuple(replace(each, **fields) for each in plan.episodes)
+        plan = replace(plan, episodes=episodes)
+        write_plan(run / "plan.json", plan)
+        seeds = {each.id: each.seed for each in episodes}
+        told = {"plan_digest": plan.digest, "case_seeds": seeds}
+        paper("run_manifest.json", reproducibility=told)(bundle)
+
+    return change
+
+
+LOST = {
+    "asked": None,
+    "trouble": {
+        "phase": "agent", "reason": "device_lost", "text": "", "acted": True,
+        "host": {"alive": False, "exit_code": 137, "text": ""}, "agent_did_it": False,
+    },
+    "outcome": "infra_failed", "blame": "infra", "phase": "agent", "reason": "emulator_killed",
+    "violations_known": False,
+}  # fmt: skip
+
+
+def summed_up(**fields: Any) -> Callable[[Path], None]:
+    """summary.json with other fields."""
+
+    def change(bundle: Path) -> None:
+        path = bundle / "summary.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+    return change
+
+
+FAILED = {"outcome": "task_failed", "blame": "agent", "phase": "agent", "reason": "wrong_end"}
+NO = {"success": False, "score": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ([word(**FAILED)], "judged again it comes to success"),
+        ([word(**FAILED, asked={"success": False})], "what was asked is not what"),
+        (
+            [word(**FAILED, asked={"success": False}), oracle("post", decision=NO)],
+            "its decision is",
+        ),
+        ([oracle("post", facts={"made": "up"})], "the raw results give"),
+        ([oracle("post", question={"name": "another"})], "this is no question of the case"),
+        ([oracle("post", forbidden=True)], "this is no question of the case"),
+        ([oracle("pre", result_digest="0" * 64)], "its result_digest is"),
+        ([word(violations=["nothing_at_all"])], "judged again"),
+        ([paper("run_manifest.json", android={"devices": {}})], "its devices are not those"),
+        ([paper("env_capabilities.json", android={"devices": {}})], "its devices are not those"),
+        ([paper("run_manifest.json", reproducibility={"plan_digest": "0"})], "another plan"),
+        ([paper("run_manifest.json", reproducibility={"limits": {}})], "its limits are not those"),
+        ([word(effort={"confirms": 1})], "its effort is not what"),
+        ([word(effort={"steps": 1})], "its effort is not what"),
+        ([summed_up(task_success=False)], "its task_success is not what the attempt came to"),
+        ([summed_up(seed=1)], "its seed is not what"),
+        ([lambda bundle: (bundle / "summary.json").unlink()], "summary.json: is missing"),
+        ([word(**LOST)], "it says that nothing was asked"),
+        ([replanned(seed=1)], "is not what its case and the seed come to"),
+        ([lambda bundle: (bundle.parents[2] / "env_capabilities.json").unlink()], "is missing"),
+    ],
+)
+def test_a_forger_who_seals_everything_again_is_refuted_by_the_evidence(
+    run: Path, changes: list[Callable[[Path], None]], says: str
+) -> None:
+    def change(bundle: Path) -> None:
+        for each in changes:
+            each(bundle)
+
+    forge(run, change)
+    problems = verify_run(run)
+    assert any(says in problem for problem in problems), problems
+
+
+def test_a_forger_who_leaves_a_question_out_is_refuted(run: Path) -> None:
+    def change(bundle: Path) -> None:
+        path = bundle / "oracle_trace.jsonl"
+        lines = [line for line in path.read_text().splitlines() if '"forbidden": false' in line]
+        path.write_text("".join(f"{line}\n" for line in lines))
+
+    forge(run, change)
+    problems = verify_run(run)
+    assert any("was not asked after it" in problem for problem in problems), problems
+
+
+def test_a_forger_who_leaves_every_question_out_is_refuted(run: Path) -> None:
+    """What was a failure would be one of the episodes that could not be told."""
+
+    def change(bundle: Path) -> None:
+        (bundle / "oracle_trace.jsonl").write_bytes(b"")
+        for raw in (bundle / "oracle_raw").iterdir():
+            raw.unlink()
+        word(
+            outcome="oracle_inconclusive", blame="none", phase="oracle", violations_known=False,
+            reason="oracle_unanswered", asked={"success": None, "violations_known": False},
+        )(bundle)  # fmt: skip
+
+    forge(run, change)
+    problems = verify_run(run)
+    assert any("was not asked before the agent" in problem for problem in problems), problems
+
+
+def test_a_journal_that_does_not_name_a_whole_manifest_vouches_for_none(run: Path) -> None:
+    """Else bundles could be changed under the digest of a last line that was told to all."""
+    forge(run, lambda bundle: None, digest="")
+    (problem,) = verify_run(run)
+    assert "MANIFEST.json: is not the one that the journal names" in problem
+
+
+def test_forging_nothing_is_still_a_run(run: Path) -> None:
+    """So what refutes the forgeries above is the change, not the forging."""
+    forge(run, lambda bundle: None)
+    assert verify_run(run) == []
+
+
+# What comes after the seal, and what comes just before it.
+
+
+def content(run: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(run).as_posix(): path.read_bytes()
+        for path in run.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_neither_resume_nor_report_changes_a_sealed_run(farm: Farm) -> None:
+    run = Path(shutil.copytree(farm.runs / "sealed", farm.runs / "resumed"))
+    before = content(run)
+    code, output = farm.resume("resumed", "--devices", "1")
+    assert code == 0, output
+    assert content(run) == before
+    code, output = ended(farm.start("report", str(run)))
+    assert code == 0, output
+    assert content(run) == before
+    assert farm.processes() == []
+
+
+def test_a_run_that_died_before_its_seal_is_sealed_by_the_next_resume(farm: Farm) -> None:
+    """Its documents are made final again; the journal has a second segment."""
+    run = Path(shutil.copytree(farm.runs / "sealed", farm.runs / "died"))
+    (segment,) = (run / "journal").iterdir()
+    whole = segment.read_bytes().splitlines(keepends=True)
+    segment.write_bytes(b"".join(whole[:-1]) + whole[-1][:40])
+    manifest_file = run / "run_manifest.json"
+    told = json.loads(manifest_file.read_text())
+    devices, told["android"]["devices"] = told["android"]["devices"], {}
+    manifest_file.write_text(json.dumps(told))
+    code, output = farm.resume("died", "--devices", "1")
+    assert code == 0, output
+    assert json.loads(manifest_file.read_text())["android"]["devices"] == devices != {}
+    proof = prove_run(run)
+    assert proof.problems == ()
+    assert proof.outside == ("journal/000001.jsonl, its last 40 bytes: torn, or a second writer's",)
