@@ -16,7 +16,7 @@ from ..device.adb import adb_binary
 from ..fleet import docker_ground
 from ..fleet.containers import Limits, Mount
 from ..fleet.docker_fleet import DockerFleet
-from ..fleet.docker_pair import DockerTerms, Part
+from ..fleet.docker_terms import DockerTerms, Part
 from ..fleet.fact import Fact
 from ..fleet.golden import GoldenImage
 from ..fleet.local_fleet import LocalFleet

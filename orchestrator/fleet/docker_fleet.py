@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Self
 
 from .docker_agent import DockerAgents
-from .docker_pair import DockerPair, DockerTerms
+from .docker_pair import DockerPair
+from .docker_terms import DockerTerms
 from .fact import Fact
 from .lives import Lives
 from .slot import Slot
@@ -24,8 +25,8 @@ class DockerFleet:
     """
 
     def __init__(self, count: int, terms: DockerTerms, on_fact: Callable[[Fact], None]) -> None:
-        # The engine's answers take a while; no slot waits for another's, and the watch for none.
-        self._threads = ThreadPoolExecutor(count + 1, thread_name_prefix="docker")
+        # The engine's answers take a while: a thread for each slot's pair, its agent, the watch.
+        self._threads = ThreadPoolExecutor(2 * count + 1, thread_name_prefix="docker")
         self._engine = terms.engine.sooner(LOOK_S)
         self._watch = Watch(self._engine, terms.owner.label, self._threads, terms.away_s)
         self.slots = tuple(

@@ -9,60 +9,28 @@ from __future__ import annotations
 import asyncio
 import io
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from . import containers
 from .container_end import code, told
-from .containers import Limits, Mount, Seen, Spec
-from .docker_agent import AgentImage, Cell
-from .engine import Engine, EngineAway, EngineRefused, NotThere
-from .owner import SLOT, Owner
+from .containers import Seen
+from .docker_agent import Cell
+from .docker_terms import WORKER, DockerTerms, device_spec, worker_spec
+from .engine import EngineAway, EngineRefused, NotThere
+from .owner import SLOT
 from .salvage import PLACE as STAGING
-from .slot import ALL_DECIDED, DEVICE_UNUSABLE, Bounds, Hopeless, Slot
-from .watch import AWAY_S, Watch
+from .slot import ALL_DECIDED, DEVICE_UNUSABLE, Hopeless, Slot
+from .watch import Watch
 
 STOP_S = 10.0  # for a worker to give its lease back
 DEVICE_STOP_S = 8.0  # the supervisor promises 5, and still ends with its emulator's code
-DEVICE_PLACE = "/var/emu"  # the device's own disk: its copy of the AVD
 STARTED = '"control_port"'  # in what a supervisor prints once its emulator runs
-_WORKER, _DEVICE = "-worker", "-device"
 _LINES, _LOG_LINES = 40, 2000
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Part:
-    """One of the two containers, as every slot has it."""
-
-    image: str
-    limits: Limits
-    mounts: tuple[Mount, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    kvm: bool = False
-
-
-@dataclass(frozen=True)
-class DockerTerms:
-    """How every pair of a fleet is made."""
-
-    engine: Engine
-    owner: Owner
-    network: str
-    volume: str  # a slot's staging is a folder of it
-    worker: Part
-    device: Part
-    worker_command: Callable[[str, str], Sequence[str]]  # of a device's name and its staging folder
-    device_command: Callable[[int], Sequence[str]]  # of a slot's number
-    logs: Path  # what workers printed; kept
-    bounds: Bounds
-    agent: AgentImage | None = None  # where it comes in one
-    seal_s: float = 60.0  # for a worker to notice that its device is gone, and to send what it has
-    away_s: float = AWAY_S  # for an engine that does not answer
 
 
 class DockerPair:
@@ -96,12 +64,12 @@ class DockerPair:
 
     def _make(self) -> tuple[str, str]:
         """Both run; the worker waits for its device by itself."""
-        worker = containers.create(self._engine, self._worker())
+        worker = containers.create(self._engine, worker_spec(self._terms, self._slot))
         containers.put(self._engine, worker, STAGING, _folder(self._slot.name))
         if self._terms.agent is not None:
             self._cell.open(worker)
         containers.start(self._engine, worker)
-        device = containers.create(self._engine, self._device(worker))
+        device = containers.create(self._engine, device_spec(self._terms, self._slot, worker))
         try:
             containers.start(self._engine, device)
         except EngineRefused:
@@ -193,7 +161,7 @@ class DockerPair:
         slot = f"{SLOT}={self._slot.name}"
         own = containers.listed(self._engine, self._terms.owner.label, slot)
         for container in own:
-            if container.name.endswith(_WORKER):
+            if container.name.endswith(WORKER):
                 containers.stop(self._engine, container.id, STOP_S)
                 self._keep_log(container.id)
         for container in own:
@@ -203,46 +171,12 @@ class DockerPair:
 
     def _keep_log(self, worker: str) -> None:
         words = containers.said(self._engine, worker, _LOG_LINES)
-        with (self._terms.logs / f"{self._slot.name}.worker.log").open(
-            "a", encoding="utf-8"
-        ) as file:
-            file.write(f"{words}\n" if words else "")
-
-    def _worker(self) -> Spec:
-        part, slot = self._terms.worker, self._slot
-        staging = Mount(STAGING, self._terms.volume, volume=True)
-        return Spec(
-            name=self._name(_WORKER),
-            image=part.image,
-            command=tuple(self._terms.worker_command(slot.device, f"{STAGING}/{slot.name}")),
-            labels=self._labels(),
-            network=self._terms.network,
-            limits=part.limits,
-            env=part.env,
-            mounts=(staging, *part.mounts),
-            tmpfs=("/tmp",),
-        )
-
-    def _device(self, worker: str) -> Spec:
-        part, slot = self._terms.device, self._slot
-        return Spec(
-            name=self._name(_DEVICE),
-            image=part.image,
-            command=tuple(self._terms.device_command(slot.number)),
-            labels=self._labels(),
-            network=f"container:{worker}",
-            limits=part.limits,
-            env=part.env,
-            mounts=(Mount(DEVICE_PLACE, volume=True), *part.mounts),
-            tmpfs=("/tmp",),
-            kvm=part.kvm,
-        )
-
-    def _labels(self) -> dict[str, str]:
-        return {**self._terms.owner.labels, SLOT: self._slot.name}
-
-    def _name(self, part: str) -> str:
-        return f"{self._terms.owner.name}-{self._slot.device}{part}"
+        log = self._terms.logs / f"{self._slot.name}.worker.log"
+        try:
+            with log.open("a", encoding="utf-8") as file:
+                file.write(f"{words}\n" if words else "")
+        except OSError as error:  # a full disk must not keep a container alive
+            self._slot.reason = str(error)
 
     async def _whole(self, call: Callable[[], T]) -> T:
         """From a thread of the fleet; whoever is cancelled meanwhile hears so once it has ended."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from . import containers, images
 from .engine import Engine
+from .networks import remove_volume, volumes
 from .owner import Alive, held
 
 BAKE = "emufarm.bake"
@@ -36,6 +37,8 @@ def sweep(engine: Engine, lock: Path) -> None:
     """By whoever holds the lock: nobody else works under it."""
     for one in containers.listed(engine, label_of(lock)):
         containers.remove(engine, one.id)
+    for volume in volumes(engine, label_of(lock)):  # of a container that another hand removed
+        remove_volume(engine, volume)
     images.remove(engine, images.untagged(engine, label_of(lock)))
     forget(engine, lock)
 

@@ -25,6 +25,8 @@ from .children import Child, Reaper
 from .errors import SupervisorError
 from .golden import check_golden, fresh_copy, snapshot_sha256
 
+TELL_S = 40.0  # for a program to say its version: a version not told is a pin not kept
+SERVER_S = 30.0  # for the adb server to answer
 ADB_RESTARTS = 10  # then the machine, not the server, is at fault
 TAIL_LIMIT = 1024 * 1024
 
@@ -246,7 +248,7 @@ class Device:
         path = self.settings.home / f".version.{name}"
         path.unlink(missing_ok=True)
         child = self._reaper.start(name, command, self._env(), path)
-        if not await child.wait(10):
+        if not await child.wait(TELL_S):
             await child.stop(0)
         text = path.read_text(encoding="utf-8", errors="replace").strip()
         path.unlink()
@@ -262,7 +264,7 @@ class Device:
         env = {**self._env(), **SERVER_ENV}
         server = self._reaper.start("adb server", command, env, s.adb_log, self._server_ended)
         self.server = server
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + SERVER_S
         while not await server_answers(s.adb_port):
             if await server.wait(0.01) or time.monotonic() > deadline:
                 raise SupervisorError(

@@ -18,9 +18,9 @@ from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.device.wire import Wire
 from orchestrator.fleet import ports
-from tests.e2e.engine import Base, Engine
+from tests.e2e.engine import KEPT, Base, Engine
 
-ADBD = Base("emufarm-adbd:trixie", "trixie", "adbd")
+ADBD = Base(f"{KEPT}:trixie-adbd", "trixie", "adbd")
 SCRATCH = "/data/local/tmp"
 PATIENCE_S = 60.0
 

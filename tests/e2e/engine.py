@@ -26,7 +26,7 @@ PACKAGES = {
     "debootstrap": "debootstrap",
 }  # fmt: skip
 BRIDGE, BRIDGE_ADDRESS, POOL = "emufarm0", "10.213.0.1/24", "base=10.214.0.0/16,size=24"
-KEPT = "emufarm.e2e=base"  # the label of what outlives the engine
+KEPT = "emufarm-base"  # the repository of what outlives the engine
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Base:
     packages: str
 
 
-BASE = Base("emufarm-base:bookworm", "bookworm", "ca-certificates,python3,python3-venv")
+BASE = Base(f"{KEPT}:bookworm", "bookworm", "ca-certificates,python3,python3-venv")
 
 
 class NoEngine(Exception):
@@ -176,12 +176,13 @@ class Engine:
             )  # fmt: skip
             shutil.rmtree(Path(folder, "var/cache/apt"), ignore_errors=True)
             shutil.rmtree(Path(folder, "var/lib/apt/lists"), ignore_errors=True)
-            archive = subprocess.Popen(["tar", "-C", folder, "-c", "."], stdout=subprocess.PIPE)
-            subprocess.run(
-                ["docker", "import", "--change", f"LABEL {KEPT}", "-", base.name],
-                stdin=archive.stdout, env=self.env, capture_output=True, timeout=MAKE_S, check=True,
-            )  # fmt: skip
-            if archive.wait(30) != 0:
+            tar = ["tar", "-C", folder, "-c", "."]
+            with subprocess.Popen(tar, stdout=subprocess.PIPE) as archive:
+                subprocess.run(
+                    ["docker", "import", "-", base.name], stdin=archive.stdout, env=self.env,
+                    capture_output=True, timeout=MAKE_S, check=True,
+                )  # fmt: skip
+            if archive.returncode != 0:
                 raise NoEngine(f"{base.name} was not packed whole")
         return base.name
 
@@ -205,8 +206,10 @@ class Engine:
         """All that this session or a killed one left, but the bases."""
         if made := self.listed("ps", "--all", "--quiet"):
             self.docker("rm", "--force", "--volumes", *made)
-        kept = ("--filter", f"label!={KEPT}")
-        self.docker("system", "prune", "--all", "--volumes", "--force", *kept, seconds=300)
+        names = self.listed("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
+        if made := [one for one in names if not one.startswith((f"{KEPT}:", "<none>"))]:
+            self.docker("image", "rm", "--force", *made)
+        self.docker("system", "prune", "--volumes", "--force", seconds=300)
 
 
 def _program(name: str) -> str | None:

@@ -15,7 +15,7 @@ from orchestrator.fleet import containers, networks
 from orchestrator.fleet.containers import Limits, Listed, Mount
 from orchestrator.fleet.docker_fleet import DockerFleet
 from orchestrator.fleet.docker_ground import Ground
-from orchestrator.fleet.docker_pair import DockerTerms, Part
+from orchestrator.fleet.docker_terms import DockerTerms, Part
 from orchestrator.fleet.engine import Engine, NotThere, connect
 from orchestrator.fleet.fact import Fact
 from orchestrator.fleet.owner import SLOT, Owner, owner

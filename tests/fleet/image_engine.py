@@ -7,7 +7,9 @@ bridge it even removes another's.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,19 +21,23 @@ START_S = 60.0
 
 
 @contextmanager
-def full_engine(place: Path) -> Iterator[str]:
+def full_engine() -> Iterator[str]:
     """Its address; the base image is in it."""
+    # Not in a test's own folder: the paths of sockets are short.
+    place = Path(tempfile.mkdtemp(prefix="emufarm-full-"))
     disk, host = place / "disk", f"unix://{place}/docker.sock"
-    disk.mkdir(parents=True)
+    disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", disk], check=True)
     try:
         with _running(place, disk, host):
-            saved = subprocess.Popen(["docker", "save", BASE_IMAGE], stdout=subprocess.PIPE)
-            _docker(host, "load", stdin=saved.stdout)
-            assert saved.wait(60) == 0
+            save = ["docker", "save", BASE_IMAGE]
+            with subprocess.Popen(save, stdout=subprocess.PIPE) as saved:
+                _docker(host, "load", stdin=saved.stdout)
+            assert saved.returncode == 0
             yield host
     finally:
         subprocess.run(["umount", disk], check=True)
+        shutil.rmtree(place)
 
 
 @contextmanager
