@@ -7,7 +7,7 @@ journal line by line by its own schedule and writer, in two segments, with infra
 returned leases and device starts. One is decided and sealed; the other is left at 95 % with leases
 open, and its bundles' folders are there, empty, since a resume looks through their names.
 
-Then, each in a process of its own: the report of the first (`report.build`), and the second opened
+Then, each in a process of its own: the report of the first (`report.write`), and the second opened
 until the first lease is granted (`read_plan`, `open_run`, `lease`). Seconds and CPU (user and
 system) are from the process's start, imports included; memory is its peak. Exits 1 beyond limits.
 """
@@ -224,7 +224,7 @@ def generate(folder: Path, cases: int, repeats: int) -> None:
 def reported(run: Path) -> Told:
     from orchestrator.report import build as report  # what only this part costs
 
-    report.build(run)
+    report.write(run)  # as `emufarm report` does
     return {"at": time.monotonic(), "cpu": time.process_time()}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import gc
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import UsageError
+from ..events.bulk import bulk
 from ..pins import proofs
 from ..plan.plan import Plan
 from ..settings import RunSettings
@@ -27,27 +27,12 @@ async def open_run(run: Path, plan: Plan, settings: RunSettings) -> AsyncIterato
     """
     file = _lock(run)
     try:
-        with _building():
+        with bulk():
             coordinator = Coordinator(run, plan, settings, proofs.recorded(run))
         async with coordinator:
             yield coordinator
     finally:
         os.close(file)
-
-
-@contextmanager
-def _building() -> Iterator[None]:
-    """What is made meanwhile stays, and is never looked through for garbage.
-
-    Looking is a third of the time it takes to replay 100,000 episodes; without the freeze, the
-    first look would come with the first lease, and be at all of them.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _lock(run: Path) -> int:

@@ -23,6 +23,16 @@ _UNTOLD = "the device did not tell it"
 _NO_CONTAINER = "the local backend runs phones as processes, not in containers"
 _NO_CACHE = "the harness itself calls no model"
 
+# What a reader looks for in an AVD, by config.ini's keys.
+AVD_KEYS = {
+    "cpu_arch": "hw.cpu.arch",
+    "ram_mb": "hw.ramSize",
+    "disk": "disk.dataPartition.size",
+    "width_px": "hw.lcd.width",
+    "height_px": "hw.lcd.height",
+    "density_dpi": "hw.lcd.density",
+}
+
 Facts = Mapping[str, Any]
 
 
@@ -47,12 +57,7 @@ def android_facts(
             "config_ini": lock.config_ini,
             "config_sha256": lock.config_sha256,
             "config": known(config, "config.ini leaves it empty"),
-            "cpu_arch": _key(config, "hw.cpu.arch"),
-            "ram_mb": _key(config, "hw.ramSize"),
-            "disk": _key(config, "disk.dataPartition.size"),
-            "width_px": _key(config, "hw.lcd.width"),
-            "height_px": _key(config, "hw.lcd.height"),
-            "density_dpi": _key(config, "hw.lcd.density"),
+            **{name: _key(config, key) for name, key in AVD_KEYS.items()},
         },
         "image_digest": lock.digest,
         "container_image": asdict(lock.container) if lock.container else unknown(_NO_CONTAINER),

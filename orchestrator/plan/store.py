@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
+from ..events.bulk import bulk
 from ..events.canonical import digest
 from .plan import SCHEMA, Plan
 
@@ -43,7 +44,8 @@ def read_plan(path: Path) -> Plan:
         raise UsageError(f"{path} is not JSON: {error}") from error
     if not isinstance(body, dict) or "digest" not in body:
         raise UsageError(f"{path} is no plan: it has no digest")
-    return _checked(path, body)
+    with bulk():
+        return _checked(path, body)
 
 
 def _checked(path: Path, body: dict[str, Any]) -> Plan:

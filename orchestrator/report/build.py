@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..coordinator import chain
+from ..events.bulk import bulk
 from ..pins import proofs
 from ..pins.files import write_whole
 from ..plan.store import FILE as PLAN
@@ -48,9 +49,10 @@ def compute(run: Path) -> Report:
     """The report of whatever the journal holds by now."""
     plan = read_plan(run / PLAN)
     walk, scores = chain.Walk(run / chain.FOLDER), Scores()
-    for line in walk:
-        scores.hear(line.event)
-    rows = scores.rows(plan)
+    with bulk():
+        for line in walk:
+            scores.hear(line.event)
+        rows = scores.rows(plan)
     proven = proofs.recorded(run)
     ids = [case.id for case in plan.cases]
     digest = plan.digest

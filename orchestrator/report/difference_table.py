@@ -11,8 +11,8 @@ from .paired import Difference
 
 SHOWN = 50  # discordant episodes; --json has all
 TESTS = {
-    "mcnemar_exact": "p: McNemar's exact test; interval: Tango's score",
-    "permutation_over_cases": "p: exact permutation over cases; interval: bootstrap over cases",
+    "mcnemar_exact": "McNemar's exact test",
+    "permutation_over_cases": "exact permutation over cases",
 }
 
 
@@ -26,8 +26,10 @@ def show(found: Comparison, console: Console) -> None:
         line(f"{letter}          {_named(side)}")
     line(f"paired     {len(found.overlap.same)} episodes; every difference is B - A")
     console.print(_figures(found))
-    for test in dict.fromkeys(each.test for each in found.figures.values() if each.pairs):
-        line(TESTS[test])
+    compared = [each for each in found.figures.values() if each.pairs]
+    tests = dict.fromkeys(TESTS[each.test] for each in compared)
+    methods = dict.fromkeys(each.interval.method for each in compared if each.interval)
+    line(f"p: {', '.join(tests)}; interval: {', '.join(_words(name) for name in methods)}")
     if any(each.told < each.pairs for each in found.figures.values()):
         line("bounds: the difference with all that could not be told against B, and all for B")
     if found.worse:
@@ -76,6 +78,10 @@ def _percent(value: float | None) -> str:
 def _points(value: float | None) -> str:
     """A difference of shares, in percentage points."""
     return "–" if value is None else f"{value * 100:+.1f}"
+
+
+def _words(method: str) -> str:
+    return method.replace("_", " ")
 
 
 def _interval(each: Difference) -> str:

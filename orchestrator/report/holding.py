@@ -33,7 +33,7 @@ _SEGMENT = re.compile(r"\d{6}\.jsonl")
 _BUNDLE = re.compile(r"(attempt-\d+|fenced-[0-9a-f]{16}|aside-\d+-[0-9a-f]{16})")
 # Made whenever a run goes on, and empty where nobody needed them.
 _FOLDERS = frozenset({JOURNAL, EPISODES, INCOMING, "logs", "staging"})
-_SLOT = re.compile(r"staging/[^/]+")
+_SLOT = re.compile(r"staging/(slot-\d+|salvaged-\d+\.slot-\d+)")
 
 
 @dataclass

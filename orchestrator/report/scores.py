@@ -49,7 +49,7 @@ class Scores:
         self._reasons: Counter[str] = Counter()
         self._attempts = 0
         self._starts = 0
-        self._failed_starts = 0
+        self._start_reasons: Counter[str] = Counter()
 
     def hear(self, event: Event) -> None:
         match event:
@@ -63,7 +63,8 @@ class Scores:
                 story.bundle = event.bundle
             case DeviceStarted() | DeviceFailed():
                 self._starts += 1
-                self._failed_starts += isinstance(event, DeviceFailed)
+                if isinstance(event, DeviceFailed):
+                    self._start_reasons[event.reason] += 1
             case RunOpened():
                 self.run = event.run
 
@@ -150,7 +151,8 @@ class Scores:
             episodes_failed=episodes_failed,
             voided_violations=voided_violations,
             device_starts=self._starts,
-            device_starts_failed=self._failed_starts,
+            device_starts_failed=self._start_reasons.total(),
+            device_start_reasons=dict(sorted(self._start_reasons.items())),
         )
 
 

@@ -166,6 +166,7 @@ class Infrastructure(_Closed):
     voided_violations: int  # episodes with a violation in an attempt that did not count
     device_starts: int
     device_starts_failed: int
+    device_start_reasons: dict[str, int]  # such as pin_mismatch
 
 
 @dataclass(frozen=True, slots=True)

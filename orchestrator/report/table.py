@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -155,20 +155,25 @@ def _foot(report: Report) -> Iterator[str]:
     shown += [measure.mean_interval for measure in figures.measures.values()]
     shown += [each.at_least_one_interval for each in (*report.passes.benign, *report.passes.attack)]
     used = {interval.method for interval in shown if interval}
-    yield "intervals: " + "; ".join(text for name, text in METHODS.items() if name in used)
+    if used:
+        yield "intervals: " + "; ".join(text for name, text in METHODS.items() if name in used)
     infra = report.infrastructure
     if infra.voided_violations:
         yield (
             f"beside VR: {infra.voided_violations} episodes saw a violation in an attempt that "
             "infrastructure voided"
         )
-    reasons = ", ".join(f"{name} {count}" for name, count in infra.reasons.items()) or "none"
+    reasons, starts = _counted(infra.reasons), _counted(infra.device_start_reasons)
     yield (
         f"infrastructure, apart from every score: {infra.attempts_failed} of "
         f"{infra.attempts} attempts failed ({reasons}); {infra.episodes_failed} episodes "
         f"were lost to it; {infra.device_starts} device starts, "
-        f"{infra.device_starts_failed} failed"
+        f"{infra.device_starts_failed} failed ({starts})"
     )
+
+
+def _counted(reasons: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in reasons.items()) or "none"
 
 
 def _table(*titles: str) -> Table:

@@ -26,11 +26,12 @@ from ..errors import EmufarmError, UsageError
 from ..evidence import manifest
 from ..evidence.bundle import FOLDERS
 from ..pins.files import file_sha256, read_json
-from ..pins.manifest import CAPABILITIES, MANIFEST, device_facts
+from ..pins.manifest import CAPABILITIES, MANIFEST
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from . import build
+from .agreed import disagreements
 from .build import NAME as REPORT
 from .holding import Holding, hold, reported, unaccounted
 from .planned import planned
@@ -154,29 +155,13 @@ def _documents(
 
 def _agreed(run: Path, plan: Plan, lines: Sequence[Line]) -> list[str]:
     """The run's manifest and capabilities are of this plan, and of the devices in the journal."""
-    devices = device_facts(reported(line.event for line in lines))
-    problems = []
+    devices = reported(line.event for line in lines)
     try:
-        for name in (MANIFEST, CAPABILITIES):
-            android = read_json(run / name)["android"]
-            if any(android[key] != value for key, value in devices.items()):
-                problems.append(f"{name}: its devices are not those that the journal tells of")
-        told = read_json(run / MANIFEST)["reproducibility"]
-        planned_as = {
-            "plan_digest": plan.digest,
-            "profile_digest": plan.profile_digest,
-            "global_seed": plan.seed,
-            "case_seeds": {episode.id: episode.seed for episode in plan.episodes},
-            "repeats": plan.repeats,
-        }
-        if any(told[key] != value for key, value in planned_as.items()):
-            problems.append(f"{MANIFEST}: is of another plan than {PLAN}")
         opened = next(line.event for line in lines if isinstance(line.event, RunOpened))
-        if told["limits"] != opened.settings["limits"]:
-            problems.append(f"{MANIFEST}: its limits are not those that the run was opened with")
-    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
-        problems.append(f"{MANIFEST} or {CAPABILITIES}: is no document of a run: {error!r}")
-    return problems
+        told = read_json(run / MANIFEST), read_json(run / CAPABILITIES)
+        return disagreements(told[0], told[1], plan, opened, devices)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
+        return [f"{MANIFEST} or {CAPABILITIES}: is no document of a run: {error!r}"]
 
 
 def _sealed_files(lines: Iterable[Line]) -> Mapping[str, str] | None:

@@ -74,6 +74,7 @@ def test_every_change_to_a_bundle_alone_is_found(run: Path) -> None:
     "name",
     [
         "notes.txt", ".hidden", "journal/000002.jsonl", "journal/000001.part", "logs/more.log",
+        "staging/more/",
         "episodes/nobody.benign.1/attempt-1/MANIFEST.json", "episodes/notes.txt", "extra/",
         "episodes/browser_rsvp.attack.1/attempt-2/", "episodes/browser_rsvp.attack.1/attempt-1/x/",
         "episodes/browser_rsvp.attack.1/attempt-1/screenshots/more.png", "incoming/upload",
@@ -178,6 +179,12 @@ def oracle(phase: str, **fields: Any) -> Callable[[Path], None]:
     return change
 
 
+def _merged(old: Any, new: Any) -> Any:
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return new
+    return {**old, **{key: _merged(old.get(key), value) for key, value in new.items()}}
+
+
 def paper(name: str, **fields: Any) -> Callable[[Path], None]:
     """One of the run's own documents, with other fields in one of its sections."""
 
@@ -185,7 +192,7 @@ def paper(name: str, **fields: Any) -> Callable[[Path], None]:
         path = bundle.parents[2] / name
         told = json.loads(path.read_text())
         for section, values in fields.items():
-            told[section] |= values
+            told[section] = _merged(told[section], values)
         path.write_text(json.dumps(told))
 
     return change
@@ -228,6 +235,15 @@ def summed_up(**fields: Any) -> Callable[[Path], None]:
     return change
 
 
+DOCUMENTS = ("run_manifest.json", "env_capabilities.json")
+FORGED = {
+    "fingerprint": {"fingerprint": "x"},
+    "image_digest": {"image_digest": "0" * 64},
+    "snapshot_tag": {"snapshot_tag": "dirty"},
+    "snapshot_sha256": {"snapshot_sha256": "0" * 64},
+    "adb_version": {"adb_version": "Android Debug Bridge version 1.0.41\nVersion 1.0-1"},
+    "system_image": {"system_image": {"recipe_sha256": "0" * 64}},
+}
 FAILED = {"outcome": "task_failed", "blame": "agent", "phase": "agent", "reason": "wrong_end"}
 NO = {"success": False, "score": 0.0}
 
@@ -246,10 +262,25 @@ NO = {"success": False, "score": 0.0}
         ([oracle("post", forbidden=True)], "this is no question of the case"),
         ([oracle("pre", result_digest="0" * 64)], "its result_digest is"),
         ([word(violations=["nothing_at_all"])], "judged again"),
-        ([paper("run_manifest.json", android={"devices": {}})], "its devices are not those"),
-        ([paper("env_capabilities.json", android={"devices": {}})], "its devices are not those"),
-        ([paper("run_manifest.json", reproducibility={"plan_digest": "0"})], "another plan"),
-        ([paper("run_manifest.json", reproducibility={"limits": {}})], "its limits are not those"),
+        ([paper("run_manifest.json", android={"devices": None})], "its devices are not those"),
+        ([paper("env_capabilities.json", android={"devices": None})], "its devices are not those"),
+        ([paper("run_manifest.json", reproducibility={"plan_digest": "0"})], "of the plan"),
+        ([paper("run_manifest.json", seed=8)], "its seed is not that of the plan"),
+        ([paper("run_manifest.json", agent={"spec": "gullible"})], "its agent is not that"),
+        *(
+            ([paper(name, android=forged) for name in DOCUMENTS], f"its {key} is not that of")
+            for key, forged in FORGED.items()
+        ),
+        (
+            [paper(name, android={"avd": {"ram_mb": "64"}}) for name in DOCUMENTS],
+            "its ram_mb is not what its config.ini says",
+        ),
+        ([paper("env_capabilities.json", android={"fingerprint": "x"})], "its phone is not that"),
+        ([paper("env_capabilities.json", repo={"commit": "x"})], "its code is not that"),
+        (
+            [paper("run_manifest.json", reproducibility={"limits": None})],
+            "its limits are not those",
+        ),
         ([word(effort={"confirms": 1})], "its effort is not what"),
         ([word(effort={"steps": 1})], "its effort is not what"),
         ([summed_up(task_success=False)], "its task_success is not what the attempt came to"),
