@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from .scripted import Scripted
 
 COMMAND, IMAGE = "command:", "image:"
 URLS = ("http://", "https://")
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # As an engine takes it: registry/path/name:tag@digest.
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}")
 # Each control, and which of the case's scripts it plays.
@@ -52,11 +52,25 @@ def check_backend(spec: str, backend: str) -> None:
         raise UsageError(
             f"{spec!r} runs in a container, and the {backend} backend has none: use BACKEND=docker"
         )
-    if spec.startswith(URLS) and backend == "docker" and address(spec).host in LOOPBACK:
+    if spec.startswith(COMMAND) and backend == "docker":
+        raise UsageError(
+            f"{spec!r} is a program of this machine, which no container has: use BACKEND=local, or "
+            "put the agent into an image"
+        )
+    if spec.startswith(URLS) and backend == "docker" and _is_itself(address(spec).host):
         raise UsageError(
             f"{spec!r} is inside the worker's own container: name an address of this machine that "
             "containers reach, and let the agent listen there"
         )
+
+
+def _is_itself(host: str) -> bool:
+    """Whether it means whoever calls it."""
+    try:
+        place = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return place.is_loopback or place.is_unspecified
 
 
 def image_of(spec: str) -> str:

@@ -22,7 +22,8 @@ from .agent import About, AgentFault, Observation, Reply
 from .shown import shown
 
 PROTOCOL = 1
-MOST_REPLY = 10_000_000  # bytes
+# Bytes. All of it is kept as evidence: an agent must not come to fill the disk, or a bundle, by it.
+MOST_REPLY = 1_000_000
 MOST_QUOTED = 200
 MOST_NAME = 200
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..agent.choose import COMMAND, check_backend, image_of
+from ..agent.choose import check_backend, image_of
 from ..device.adb import adb_version
 from ..errors import EmufarmError, UsageError
 from ..fleet.docker_agent import AgentImage, agent_image
@@ -73,12 +73,11 @@ def chosen(word: str, profile: Profile, agent: str, say: Say) -> Backend:
         raise UsageError(f"there is no backend {word!r}; choose one of {', '.join(BACKENDS)}")
     if word == "auto":
         return _whichever(profile, agent, say)
-    check_backend(agent, word)
-    return _docker(profile, agent, say) if word == "docker" else _local(profile, say)
+    return _docker(profile, agent, say) if word == "docker" else _local(profile, agent, say)
 
 
 def _whichever(profile: Profile, agent: str, say: Say) -> Backend:
-    if image_of(agent):
+    if image_of(agent) or not profile.simulated:
         return _docker(profile, agent, say)
     try:
         found = _docker(profile, agent, say)
@@ -89,19 +88,21 @@ def _whichever(profile: Profile, agent: str, say: Say) -> Backend:
     else:
         say(f"backend: docker (the engine at {found.engine.host} has {found.image.tag})")
         return found
-    return _local(profile, say)
+    return _local(profile, agent, say)
 
 
-def _local(profile: Profile, say: Say) -> Local:
+def _local(profile: Profile, agent: str, say: Say) -> Local:
+    check_backend(agent, "local")
+    if not profile.simulated:
+        raise UsageError(
+            f"{profile.name} is no simulated phone, and BACKEND=local has no other: use "
+            "BACKEND=docker"
+        )
     return Local(embedded_image(profile, say))
 
 
 def _docker(profile: Profile, agent: str, say: Say) -> Docker:
-    if agent.startswith(COMMAND):
-        raise UsageError(
-            f"{agent!r} is a program of this machine, which no container has: use BACKEND=local, "
-            "or put the agent into an image"
-        )
+    check_backend(agent, "docker")
     engine, contained = connect(), image_of(agent)
     its = agent_image(engine, contained) if contained else None  # before minutes are spent
     return Docker(ensure(profile, engine, say), engine, its)

@@ -35,7 +35,6 @@ WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", IMAGES_VARIABLE)
 WORKER_TOKEN, CONTROL_TOKEN = "worker.token", "control.token"
 INSIDE = "/run/emufarm"  # where a container has what it is given
 CONTROL_PORT = 5600  # of the supervisor in a device's image
-LAST_WORD_S = 60.0  # longer than any one action of an agent, as of a phone on this machine
 WORKER_LIMITS = Limits(cpus=2.0, memory_mb=2048, pids=512)
 
 OnFact = Callable[[Fact], None]
@@ -115,6 +114,7 @@ class LocalGround:
             staging=job.run / STAGING,
             logs=job.run / "logs",
             starts=job.settings.limits.starts,
+            last_word_s=job.last_word_s,
             first=reached.first,
         )
         return LocalFleet(job.devices, terms, on_fact)
@@ -152,7 +152,7 @@ class DockerGround:
             return ["worker", *words(options)]
 
         def device(slot: int) -> list[str]:
-            return ["--last-word", str(LAST_WORD_S), "--", *restless(job.settings.noise, slot)]
+            return ["--last-word", str(job.last_word_s), "--", *restless(job.settings.noise, slot)]
 
         terms = DockerTerms(
             engine=self.made.engine,

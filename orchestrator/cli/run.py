@@ -62,6 +62,7 @@ def run(
     k: Annotated[str, typer.Option("-k", help="Only these, as pytest's -k: ids, tags.")] = "",
     name: Annotated[str, typer.Option("--run", help="The run's name [default: the time].")] = "",
     runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
+    profile: Annotated[str, typer.Option(help="Of which image.")] = RunSettings.profile,
     noise: Noise = None,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
@@ -81,16 +82,16 @@ def run(
     if name and (Path(name).name != name or name.startswith(".")):
         raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
     phones = count(devices)
-    settings = RunSettings(seed=seed, repeats=repeats, agent=agent, noise=noise)
-    profile = load_profile(settings.profile)
-    plan = planned(folder, settings, profile, k)
+    settings = RunSettings(seed, repeats, agent, profile, noise=noise)
+    phone = load_profile(profile)
+    plan = planned(folder, settings, phone, k)
     place = runs / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
     if (place / PLAN).exists():
         raise UsageError(f"{place} exists already: `emufarm resume {place}`, or choose --run")
     with Progress(Console(stderr=as_json), quiet=as_json) as progress:
-        its = chosen(backend, profile, agent, progress.say)
-        prepare(place, plan, settings, profile, its, folder, card)
-        job = Job(place, plan, settings, profile, its, phones)
+        its = chosen(backend, phone, agent, progress.say)
+        prepare(place, plan, settings, phone, its, folder, card)
+        job = Job(place, plan, settings, phone, its, phones)
         complete = carry_out(job, progress)
     conclude(place, complete, min_success, as_json)
 

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..pins.files import file_sha256, tree_sha256
+from ..pins.contents import snapshot_sha256
+from ..pins.files import file_sha256
 from ..pins.lock import ImageLock
 from ..pins.profile import Profile
 from ..pins.system_image import system_image
@@ -71,7 +72,7 @@ def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -
         system_image=system,
         config_ini=(avd / "config.ini").read_text("utf-8"),
         config_sha256=file_sha256(avd / "config.ini"),
-        snapshot_sha256=tree_sha256(snapshot, lambda name: name != "snapshot.pb"),
+        snapshot_sha256=snapshot_sha256(snapshot),
         baked_ts_ms=time.time_ns() // 1_000_000,
     )
     _prove(oven, lock, folder, empty / "proof")

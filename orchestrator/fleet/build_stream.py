@@ -85,12 +85,13 @@ class Telling:
 
 
 def follow(pieces: Iterator[Mapping[str, Any]], what: str, say: Say, built: Built) -> Built:
-    """Until it is built; ImageFailed with the last thing that the failed step said."""
-    telling, words, found = Telling(what, say), list[str](), False
+    """Until it is built; ImageFailed with the last thing that the failed step said. Read to its
+    end also then: a stream left in the middle keeps its connection."""
+    telling, words, found, failed = Telling(what, say), list[str](), False, ""
     with telling.never_silent():
         for piece in pieces:
             if "error" in piece:
-                raise ImageFailed(f"{what} was not built: {_why(words, str(piece['error']))}")
+                failed = _why(words, str(piece["error"]))
             if id := (piece.get("aux") or {}).get("ID"):
                 built.id = id
             for line in _lines(piece):
@@ -106,6 +107,8 @@ def follow(pieces: Iterator[Mapping[str, Any]], what: str, say: Say, built: Buil
                 elif not line.startswith((" --->", "Removing intermediate", "Successfully")):
                     words.append(line)
                     telling.line(line)
+    if failed:
+        raise ImageFailed(f"{what} was not built: {failed}")
     if not built.id:
         raise ImageFailed(f"{what} was not built, and the engine does not say why")
     return built

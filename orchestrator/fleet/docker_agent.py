@@ -37,6 +37,9 @@ class AgentImage:
     name: str
     id: str  # what runs, whatever the name comes to mean meanwhile
     limits: Limits = LIMITS
+    volumes: tuple[
+        str, ...
+    ] = ()  # in memory, within its limit: it may not fill this machine's disk
 
 
 def agent_image(engine: Engine, name: str) -> AgentImage:
@@ -46,7 +49,7 @@ def agent_image(engine: Engine, name: str) -> AgentImage:
         raise UsageError(
             f"the engine at {engine.host} has no image {name!r}: build or pull it first"
         )
-    return AgentImage(name, found.id)
+    return AgentImage(name, found.id, volumes=found.volumes)
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ class DockerAgents:
             labels=cell.labels,
             network=cell.network,
             limits=self._image.limits,
-            tmpfs=("/tmp",),
+            tmpfs=("/tmp", *self._image.volumes),
             dns=_NO_RESOLVER,
         )
 

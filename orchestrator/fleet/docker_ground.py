@@ -6,7 +6,6 @@ what protects it, since containers of other networks reach it too.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self, TypeVar
@@ -16,6 +15,7 @@ from .engine import Engine
 from .networks import make_network, make_volume
 from .owner import IMAGE, Owner, owner
 from .reaper import Say, clear, clear_pairs, reap
+from .threads import whole
 
 T = TypeVar("T")
 
@@ -71,14 +71,3 @@ class Ground:
             self._say(f"something of this run stays on the Docker engine: {error}")
             self._say("`emufarm clean` removes it, and keeps what is sealed; so does a resume")
             return None
-
-
-async def whole(call: Callable[[], T]) -> T:
-    """Its result, from a thread. It cannot be stopped there, and is bounded by the engine's
-    time-outs: whoever is cancelled meanwhile hears so once it has ended."""
-    done = asyncio.ensure_future(asyncio.to_thread(call))
-    try:
-        return await asyncio.shield(done)
-    except asyncio.CancelledError:
-        await asyncio.wait({done})
-        raise

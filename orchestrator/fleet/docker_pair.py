@@ -18,11 +18,12 @@ from . import containers
 from .container_end import code, told
 from .containers import Seen
 from .docker_agent import Cell
-from .docker_terms import WORKER, DockerTerms, device_spec, worker_spec
+from .docker_terms import DockerTerms, device_spec, worker_spec
 from .engine import EngineAway, EngineRefused, NotThere
-from .owner import SLOT
+from .owner import SLOT, WORKER
 from .salvage import PLACE as STAGING
 from .slot import ALL_DECIDED, DEVICE_UNUSABLE, Hopeless, Slot
+from .threads import whole
 from .watch import Watch
 
 STOP_S = 10.0  # for a worker to give its lease back
@@ -179,13 +180,7 @@ class DockerPair:
             self._slot.reason = str(error)
 
     async def _whole(self, call: Callable[[], T]) -> T:
-        """From a thread of the fleet; whoever is cancelled meanwhile hears so once it has ended."""
-        done = asyncio.get_running_loop().run_in_executor(self._threads, call)
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            await asyncio.wait({done})
-            raise
+        return await whole(call, self._threads)
 
 
 def _folder(name: str) -> bytes:

@@ -9,13 +9,12 @@ from pathlib import Path
 from .containers import Limits, Mount, Spec
 from .docker_agent import AgentImage
 from .engine import Engine
-from .owner import SLOT, Owner
+from .owner import DEVICE, SLOT, WORKER, Owner
 from .salvage import PLACE as STAGING
 from .slot import Bounds, Slot
 from .watch import AWAY_S
 
 DEVICE_PLACE = "/var/emu"  # the device's own disk: its copy of the AVD
-WORKER, DEVICE = "-worker", "-device"  # how their names end
 
 
 @dataclass(frozen=True)

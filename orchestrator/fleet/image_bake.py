@@ -23,12 +23,12 @@ from ..pins.contents import Contents
 from ..pins.files import json_bytes
 from ..pins.lock import IMAGE_FILE, Container, ImageLock
 from ..pins.profile import FILE, Profile
-from . import containers
+from . import containers, images
 from .containers import Limits, Mount, Spec
-from .engine import Engine
-from .image_contents import contents_of
-from .image_labels import content_labels
-from .images import ImageFailed, commit
+from .engine import Engine, EngineRefused
+from .image_pins import content_labels, contents_of, mismatches
+from .image_sweep import image_labels_of, labels_of
+from .images import ImageFailed
 from .job import FOLDER, GIVEN, Ended, Files, last_lines, read, running, until_end
 from .recipe import SDK_FILE, SYSTEM_IMAGE_FILE, tag
 
@@ -49,35 +49,23 @@ class Kitchen:
     engine: Engine
     profile: Profile
     worker: str  # the worker image's id
-    labels: Mapping[str, str]  # of everything that is made here
+    lock_file: Path  # under which all this is done
     say: Say
     boot_s: float = BOOT_S
     resume_s: float = RESUME_S
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return labels_of(self.lock_file)
 
 
 def bake(kitchen: Kitchen, built: str, digest: str, apks: Mapping[str, Path]) -> ImageLock:
     """Commits an image, not yet proven; its lock names it. ImageFailed in one sentence."""
     engine, profile = kitchen.engine, kitchen.profile
-    kitchen.say(f"baking {profile.name}: a phone boots cold")
-    with _phone(kitchen, built, "--bake", writable=True) as (phone, secret):
-        given: dict[str, bytes | Path] = {
-            **secret,
-            f"images/{profile.name}/{FILE}": json_bytes(profile.model_dump(mode="json")),
-            **{f"apks/{package}.apk": path for package, path in apks.items()},
-        }
-        words = ("bake", profile.name, "--apks", f"{FOLDER}/apks")
-        ended = _beside(kitchen, phone, words, given, kitchen.boot_s)
-        if ended.code != 0:
-            raise ImageFailed(f"{profile.name} was not baked: {ended.why}")
-        told = _told(ended)
-        _require_kept(kitchen, phone)
-        kitchen.say("committing what was saved")
-        claims = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
-        claimed = content_labels(*(json.loads(claim) for claim in claims))
-        id = commit(engine, phone, {**kitchen.labels, **claimed})
+    id, told = _committed(kitchen, built, apks)
     held = contents_of(engine, id, kitchen.labels, kitchen.say)
     _require_honest(profile, held)
-    return ImageLock(
+    lock = ImageLock(
         digest=digest,
         profile=profile.name,
         profile_digest=profile.digest,
@@ -102,6 +90,33 @@ def bake(kitchen: Kitchen, built: str, digest: str, apks: Mapping[str, Path]) ->
             pushed={},
         ),
     )
+    _require_labelled(engine, lock)
+    return lock
+
+
+def _committed(
+    kitchen: Kitchen, built: str, apks: Mapping[str, Path]
+) -> tuple[str, dict[str, str]]:
+    """The id of what was saved, and what the phone told of itself."""
+    engine, profile = kitchen.engine, kitchen.profile
+    kitchen.say(f"baking {profile.name}: a phone boots cold")
+    with _phone(kitchen, built, "--bake", writable=True) as (phone, secret):
+        given: dict[str, bytes | Path] = {
+            **secret,
+            f"images/{profile.name}/{FILE}": json_bytes(profile.model_dump(mode="json")),
+            **{f"apks/{package}.apk": path for package, path in apks.items()},
+        }
+        words = ("bake", profile.name, "--apks", f"{FOLDER}/apks")
+        ended = _beside(kitchen, phone, words, given, kitchen.boot_s)
+        if ended.code != 0:
+            raise ImageFailed(f"{profile.name} was not baked: {ended.why}")
+        told = _told(ended)
+        _require_kept(kitchen, phone)
+        kitchen.say("committing what was saved")
+        claims = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
+        claimed = content_labels(*(json.loads(claim) for claim in claims))
+        id = images.commit(engine, phone, {**image_labels_of(kitchen.lock_file), **claimed})
+    return id, told
 
 
 def prove(kitchen: Kitchen, lock: ImageLock) -> None:
@@ -174,14 +189,17 @@ def _beside(
                 f"{killed}; it said: {last_lines(engine, phone, LOG)}"
             )
 
-    lives()  # nobody can join the network of one that has ended
-    with running(engine, spec, given) as worker:
-        ended = until_end(engine, worker, words[0], boot_s + WORK_S, kitchen.say, lives)
-        if ended is None:
-            raise ImageFailed(f"`emufarm device {words[0]}` took more than {boot_s + WORK_S:g} s")
-        if ended.code != 0:
-            lives()  # where the phone ended, that is why
-        return ended
+    try:
+        with running(engine, spec, given) as worker:
+            ended = until_end(engine, worker, words[0], boot_s + WORK_S, kitchen.say, lives)
+    except EngineRefused:
+        lives()  # nobody can join the network of one that has ended: then that is why
+        raise
+    if ended is None:
+        raise ImageFailed(f"`emufarm device {words[0]}` took more than {boot_s + WORK_S:g} s")
+    if ended.code != 0:
+        lives()  # likewise
+    return ended
 
 
 def _require_kept(kitchen: Kitchen, phone: str) -> None:
@@ -211,3 +229,13 @@ def _require_honest(profile: Profile, held: Contents) -> None:
     missing = [one.tag for one in profile.baked if one.tag not in held.snapshots]
     if missing:
         raise ImageFailed(f"the committed image lacks the snapshot {', '.join(missing)}")
+
+
+def _require_labelled(engine: Engine, lock: ImageLock) -> None:
+    """The image says of itself what the lock does."""
+    assert lock.container is not None
+    found = images.image(engine, lock.container.image)
+    if found is None:
+        raise ImageFailed(f"the engine has lost {lock.container.image}, which it committed")
+    if wrong := mismatches(lock, found):
+        raise ImageFailed(f"what was committed is not {lock.profile}: {'; '.join(wrong)}")

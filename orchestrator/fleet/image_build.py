@@ -12,16 +12,16 @@ from pathlib import Path
 
 from .. import __version__
 from ..events.canonical import digest
+from ..pins.files import write_whole
 from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import images, recipe
 from .apks import apks
 from .engine import Engine
 from .image_bake import Kitchen, bake, prove
-from .image_contents import contents_of
-from .image_labels import mismatches
+from .image_pins import contents_of, mismatches
 from .image_shop import Shop, built_image, held, require_licence, require_possible
-from .image_sweep import label_of, labels_of, settle, sweep
+from .image_sweep import image_labels_of, images_of, labels_of, settle, sweep
 from .recipe import STAGE_LABEL
 from .standin import StandIn, stand_in
 from .wheelhouse import wheelhouse
@@ -124,7 +124,7 @@ def worker_image(shop: Shop) -> str:
     with held(shop, WORKER) as lock_file:
         if found := images.image(shop.engine, name):  # while we waited
             return found.id
-        labels = labels_of(lock_file)
+        labels = image_labels_of(lock_file)
         args = recipe.worker_build_args(
             files, base_image=shop.base_image, revision=shop.revision, version=__version__
         )
@@ -134,7 +134,7 @@ def worker_image(shop: Shop) -> str:
         images.give_tag(shop.engine, id, name)
         settle(shop.engine, lock_file)
         # Each change of the code makes another one; those that a container still has stay.
-        for old, old_id in images.named(shop.engine, label_of(lock_file)).items():
+        for old, old_id in images.named(shop.engine, images_of(lock_file)).items():
             if old_id != id:
                 images.remove(shop.engine, [old])
         return id
@@ -175,27 +175,34 @@ def order(shop: Shop, profile: Profile) -> Order:
 
 def _made(shop: Shop, placed: Order, worker: str, lock_file: Path, *, fresh: bool) -> ImageLock:
     profile, engine = placed.profile, shop.engine
-    labels = labels_of(lock_file)
-    kitchen = Kitchen(engine, profile, worker, labels, shop.say, resume_s=shop.resume_s)
-    name = recipe.tag(profile)
+    kitchen = Kitchen(engine, profile, worker, lock_file, shop.say, resume_s=shop.resume_s)
     there = apks(profile, shop.cache, shop.say)
-    built = build(shop, placed, lock_file, labels, fresh=fresh)
+    built = build(shop, placed, lock_file, image_labels_of(lock_file), fresh=fresh)
     lock = bake(kitchen, built, placed.digest, there)
-    assert lock.container is not None
     prove(kitchen, lock)
-    before = images.image(engine, name)
-    images.give_tag(engine, lock.container.image, name)
-    try:
-        write_lock(shop.lock_file(profile), lock)
-    except BaseException:
-        images.remove_name(engine, name)
-        if before is not None:
-            images.give_tag(engine, before.id, name)
-        raise
+    _name(shop, profile, lock)
     settle(engine, lock_file)
     sweep(engine, lock_file)  # the image that had the name before has none now
-    shop.say(f"{name} is baked and proven: {lock.container.image}")
+    assert lock.container is not None
+    shop.say(f"{lock.container.tag} is baked and proven: {lock.container.image}")
     return lock
+
+
+def _name(shop: Shop, profile: Profile, lock: ImageLock) -> None:
+    """The name last: whoever is killed before it leaves a lock that no image is found by, and an
+    image that the next one sweeps."""
+    assert lock.container is not None
+    path = shop.lock_file(profile)
+    before = path.read_bytes() if path.exists() else None
+    write_lock(path, lock)
+    try:
+        images.give_tag(shop.engine, lock.container.image, lock.container.tag)
+    except BaseException:
+        if before is None:
+            path.unlink()
+        else:
+            write_whole(path, [before])
+        raise
 
 
 def _docker_image(lock: ImageLock, worker: str) -> DockerImage:

@@ -4,8 +4,9 @@
                   /<name>.made    images of a build under way, or of one that was killed
                   /<name>.kept    those of the last whole one, which the next can take up
 
-Whoever holds the lock owns what carries its label, so the next one under it sweeps. The stages of
-a build carry none, or no later build could take them up: what a build makes is written down.
+Whoever holds the lock owns what carries its label, so the next one under it sweeps. The label of
+images is another one: a container has the labels of its image too, and may be a run's. The stages
+of a build carry none, or no later build could take them up: what a build makes is written down.
 """
 
 from __future__ import annotations
@@ -20,26 +21,42 @@ from .engine import Engine
 from .networks import remove_volume, volumes
 from .owner import Alive, held
 
-BAKE = "emufarm.bake"
+BAKE, MAKER = "emufarm.bake", "emufarm.maker"  # of containers and volumes; of images
 MADE, KEPT = ".made", ".kept"
 
 
 def labels_of(lock: Path) -> dict[str, str]:
-    """Of everything that is made under a lock; its path is nobody's business but this machine's."""
-    return {BAKE: hashlib.sha256(os.fsencode(lock.absolute())).hexdigest()[:16]}
+    """Of every container that is made under a lock, and its volumes."""
+    return {BAKE: _key(lock)}
 
 
-def label_of(lock: Path) -> str:
-    return f"{BAKE}={labels_of(lock)[BAKE]}"
+def image_labels_of(lock: Path) -> dict[str, str]:
+    """Of every image; what is committed would else keep its container's."""
+    return {BAKE: "", MAKER: _key(lock)}
+
+
+def work_of(lock: Path) -> str:
+    """What finds the containers and volumes."""
+    return f"{BAKE}={_key(lock)}"
+
+
+def images_of(lock: Path) -> str:
+    """What finds the images."""
+    return f"{MAKER}={_key(lock)}"
+
+
+def _key(lock: Path) -> str:
+    """Its path is nobody's business but this machine's."""
+    return hashlib.sha256(os.fsencode(lock.absolute())).hexdigest()[:16]
 
 
 def sweep(engine: Engine, lock: Path) -> None:
     """By whoever holds the lock: nobody else works under it."""
-    for one in containers.listed(engine, label_of(lock)):
+    for one in containers.listed(engine, work_of(lock)):
         containers.remove(engine, one.id)
-    for volume in volumes(engine, label_of(lock)):  # of a container that another hand removed
+    for volume in volumes(engine, work_of(lock)):  # of a container that another hand removed
         remove_volume(engine, volume)
-    images.remove(engine, images.untagged(engine, label_of(lock)))
+    images.remove(engine, images.untagged(engine, images_of(lock)))
     forget(engine, lock)
 
 

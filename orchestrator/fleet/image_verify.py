@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..pins.contents import Contents
 from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import images, recipe
 from .image_bake import Kitchen, prove
 from .image_build import Unusable, locked, worker_image
-from .image_contents import contents_of
-from .image_labels import mismatches
+from .image_pins import contents_of, differing, mismatches
 from .image_shop import Shop, held
 from .image_sweep import labels_of
 from .images import ImageFailed
@@ -31,7 +29,6 @@ class Standing:
 def verify(shop: Shop, profile: Profile) -> ImageLock:
     """ImageFailed names everything that is not as the lock says."""
     with held(shop, profile.name) as lock_file:
-        labels = labels_of(lock_file)
         lock = _of_profile(shop, profile)
         assert lock.container is not None
         found = images.image(shop.engine, lock.container.tag)
@@ -39,30 +36,12 @@ def verify(shop: Shop, profile: Profile) -> ImageLock:
             raise ImageFailed(f"the engine has no {lock.container.tag}: bake it")
         wrong = mismatches(lock, found)
         if not wrong:
-            wrong = differing(lock, contents_of(shop.engine, found.id, labels, shop.say))
+            held_now = contents_of(shop.engine, found.id, labels_of(lock_file), shop.say)
+            wrong = differing(lock, held_now)
         if wrong:
             raise ImageFailed(f"{lock.container.tag} is not what was baked: {'; '.join(wrong)}")
-        prove(Kitchen(shop.engine, profile, worker_image(shop), labels, shop.say), lock)
+        prove(Kitchen(shop.engine, profile, worker_image(shop), lock_file, shop.say), lock)
         return lock
-
-
-def differing(lock: ImageLock, held: Contents) -> list[str]:
-    """One sentence for each hash that differs, with both values."""
-    assert lock.container is not None
-    pairs = {
-        "the system image": (held.system_image, lock.system_image),
-        "the SDK": (held.sdk_sha256, lock.container.sdk_sha256),
-        "config.ini": (held.config_ini, lock.config_ini),
-        "the AVD": (held.avd, lock.avd),
-    }
-    for tag in sorted({*held.snapshots, *lock.container.snapshots}):
-        found, baked = held.snapshots.get(tag), lock.container.snapshots.get(tag)
-        pairs[f"the snapshot {tag}"] = (found or "missing", baked or "missing")
-    return [
-        f"{name} is {found}, locked is {baked}"
-        for name, (found, baked) in pairs.items()
-        if found != baked
-    ]
 
 
 def push(shop: Shop, profile: Profile, name: str) -> tuple[str, str]:
@@ -83,17 +62,17 @@ def push(shop: Shop, profile: Profile, name: str) -> tuple[str, str]:
 
 def _pushed(shop: Shop, tag: str, target: str) -> str:
     """Only what was really pushed keeps its second name."""
-    digest, said = "", ""
+    digest, said, failed = "", "", ""
     try:
         for piece in images.push(shop.engine, tag, target):
-            if "error" in piece:
-                raise ImageFailed(f"{target} was not pushed: {piece['error']}")
+            failed = piece.get("error") or failed  # and read on: see `build_stream.follow`
             digest = (piece.get("aux") or {}).get("Digest") or digest
             if (status := piece.get("status", "")) != said:
                 said = status
                 shop.say(f"pushing {target}: {status}")
-        if not digest:
-            raise ImageFailed(f"{target} was not pushed: the registry told no digest")
+        if failed or not digest:
+            why = failed or "the registry told no digest"
+            raise ImageFailed(f"{target} was not pushed: {why}")
     except BaseException:
         images.remove(shop.engine, [target])
         raise

@@ -23,8 +23,8 @@ class Image:
     id: str
     tags: tuple[str, ...]
     labels: Mapping[str, str]
-    created: str
     size: int
+    volumes: tuple[str, ...]  # where it wants a disk of its own
 
 
 def image(engine: Engine, name: str) -> Image | None:
@@ -37,8 +37,8 @@ def image(engine: Engine, name: str) -> Image | None:
         id=told["Id"],
         tags=tuple(told["RepoTags"] or ()),
         labels=told["Config"].get("Labels") or {},
-        created=told["Created"],
         size=told["Size"],
+        volumes=tuple(told["Config"].get("Volumes") or ()),
     )
 
 
@@ -109,13 +109,9 @@ def give_tag(engine: Engine, id: str, tag: str) -> None:
     engine.ask(f"give the image {id} the name {tag}", lambda client: client.tag(id, name, version))
 
 
-def remove_name(engine: Engine, tag: str) -> None:
-    """The image goes with its last name, unless somebody needs it."""
-    remove(engine, [tag])
-
-
 def remove(engine: Engine, ids: Sequence[str]) -> None:
-    """Those that nobody needs: one that a container has, or that is built upon, stays."""
+    """By ids or names: one that a container has, or that is built upon, stays. An image goes with
+    its last name."""
     for id in ids:
         try:
             engine.ask(f"remove the image {id}", partial(_remove, id=id))

@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 RUN, SLOT, LOCK, IMAGE = "emufarm.run", "emufarm.slot", "emufarm.lock", "emufarm.image"
+WORKER, DEVICE = "-worker", "-device"  # how the names of a pair's containers end
 STAGING = "staging"  # beside the lock: what of a run's evidence is still on its way
 
 
@@ -46,8 +47,9 @@ class Owner:
 
 
 def owner(lock: Path) -> Owner:
-    """By the lock file in its folder: two runs of one name in two places are two."""
-    place = lock.absolute()
+    """By the lock file in its folder: two runs of one name in two places are two, and one that is
+    reached by a link is one."""
+    place = lock.resolve()
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", place.parent.name)[:40]
     return Owner(f"{name}-{sha256(os.fsencode(place)).hexdigest()[:8]}", place)
 

@@ -19,6 +19,7 @@ from .exits import as_shell, exited
 from .last_words import last_words, tail
 from .local import Golden, LocalDevice
 from .slot import ALL_DECIDED, DEVICE_UNUSABLE, Bounds, Slot
+from .threads import whole
 from .worker_process import WorkerProcess
 
 _TERMINATED = 143
@@ -52,9 +53,7 @@ class Terms:
     staging: Path  # sealed bundles on their way; kept
     logs: Path  # what workers printed; kept
     starts: int  # of a slot's device, and crashes of its worker, before it is given up
-    # How long a device that ended waits for its worker to ask why: longer than any one action of
-    # an agent, so that none can outwait the answer.
-    last_word_s: float = 60.0
+    last_word_s: float  # how long a device that ended waits for its worker to ask why
     seal_s: float = 60.0  # for a worker to notice that its device is gone, and to send what it has
     # A slot's first device number, where an earlier start of this run used the lower ones.
     first: Mapping[str, int] = field(default_factory=dict)
@@ -163,14 +162,7 @@ class LocalPair:
             raise
 
     async def _stop(self, device: LocalDevice) -> None:
-        """Bounded by the device itself, so it is waited for even when we are told to go."""
-        loop = asyncio.get_running_loop()
-        stop = loop.run_in_executor(self._threads, device.stop)
-        try:
-            await asyncio.shield(stop)
-        except asyncio.CancelledError:
-            await asyncio.wait({stop})
-            raise
+        await whole(device.stop, self._threads)
 
 
 def _exit_code(device: LocalDevice) -> int | None:

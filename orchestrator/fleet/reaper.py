@@ -14,7 +14,7 @@ from ..errors import EmufarmError
 from . import containers, networks
 from .engine import Engine, EngineAway
 from .networks import Volume
-from .owner import IMAGE, RUN, Alive, Owner, held, labelled
+from .owner import IMAGE, RUN, WORKER, Alive, Owner, held, labelled
 from .salvage import bring_home
 
 Say = Callable[[str], None]
@@ -46,6 +46,7 @@ def reap(engine: Engine, say: Say) -> Reaped:
     for owner in owners(engine):
         try:
             with held(owner.lock):
+                _require_dead(engine, owner)
                 say(f"removing what the dead run {owner.run} left on the Docker engine")
                 clear(engine, owner, say)
             removed.append(owner.run)
@@ -57,6 +58,18 @@ def reap(engine: Engine, say: Say) -> Reaped:
             say(f"left alone, of the run {owner.run}: {error}")
             left.append(owner.run)
     return Reaped(tuple(removed), tuple(alive), tuple(left))
+
+
+def _require_dead(engine: Engine, owner: Owner) -> None:
+    """A lock file that is not here may be another machine's, or another container's, that shares
+    this engine. Workers without a coordinator end by themselves; one at work has one."""
+    if owner.lock.exists():
+        return
+    workers = (one for one in containers.listed(engine, owner.label) if one.name.endswith(WORKER))
+    if any(one.state == "running" for one in workers):
+        raise EmufarmError(
+            f"{owner.lock} is not here and its workers are at work: it may be run from elsewhere"
+        )
 
 
 def clear(engine: Engine, owner: Owner, say: Say) -> None:

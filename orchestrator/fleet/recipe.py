@@ -1,4 +1,4 @@
-"""What does a build of an image need? Its files, arguments, labels and tag; pure but for reading.
+"""What does a build of an image need? Its files, arguments and tag; pure but for reading.
 
 An engine is given exactly these files, in an archive whose bytes follow from theirs: whatever else
 lies in a checkout is neither sent nor part of the image.
@@ -24,10 +24,6 @@ from .wheelhouse import LOCKS
 DOCKERFILE = "Dockerfile.emulator"
 WORKER_DOCKERFILE = "images/worker/Dockerfile"
 NAME, WORKER_NAME = "emufarm-device", "emufarm-worker"
-# Of an image that says what it is; the system image's are known once it is built.
-PROFILE_LABEL, SDK_LABEL = "emufarm.profile.digest", "emufarm.sdk.digest"
-CODE_LABEL = "emufarm.code.digest"
-RECIPE_LABEL, RELOCATABLE_LABEL = "emufarm.system-image.recipe", "emufarm.system-image.relocatable"
 # The stages before the last leave images behind that nobody runs; they carry this label.
 STAGE_LABEL = "emufarm.stage"
 SYSTEM_IMAGE_FILE, SDK_FILE = "/opt/emufarm/system-image.json", "/opt/emufarm/sdk.json"
@@ -117,19 +113,6 @@ def build_args(
         arguments[f"{prefix}_SHA1"] = part.sha1 or ""
         arguments[f"{prefix}_SHA256"] = part.sha256 or ""
     return arguments
-
-
-def labels(profile: Profile, sdk: Parts, *, revision: str, version: str) -> dict[str, str]:
-    """What the built image says of itself; Dockerfile.emulator sets the same from its arguments."""
-    return {
-        "org.opencontainers.image.title": f"emufarm device {profile.name}",
-        "org.opencontainers.image.version": profile.version,
-        "org.opencontainers.image.revision": revision,
-        "emufarm.version": version,
-        "emufarm.profile": profile.name,
-        PROFILE_LABEL: profile.digest,
-        SDK_LABEL: sdk.digest,
-    }
 
 
 def context(standin: StandIn | None = None, root: Path = ROOT) -> Files:

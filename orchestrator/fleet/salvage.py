@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tarfile
 import tempfile
@@ -12,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from ..errors import EmufarmError
 from ..evidence.bundle import wall_ms
-from ..evidence.manifest import sealed
+from ..evidence.manifest import sealed, sync_folder
 from ..worker.staging import ATTEMPT, BUNDLE
 from . import containers
 from .containers import Limits, Mount, Spec
@@ -25,17 +26,21 @@ _LIMITS = Limits(cpus=1.0, memory_mb=64, pids=16)
 
 
 def bring_home(engine: Engine, owner: Owner, volume: Volume) -> int:
-    """How many slots had left something; it is all in the run's folder, or none of it is."""
+    """How many slots had left something; it is all in the run's folder, and on disk, so that the
+    volume may go. Whoever is killed at it leaves the volume as it was."""
     into = owner.staging
     into.mkdir(exist_ok=True)
-    for unfinished in into.glob(".salvage-*"):  # its killer left the volume as it was
+    for unfinished in into.glob(".salvage-*"):
         shutil.rmtree(unfinished)
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=into) as folder:
         _copy_out(engine, owner, volume, Path(folder))
         left = [slot for slot in sorted(Path(folder, "staging").glob("*")) if waiting(slot)]
         now = wall_ms()
         for slot in left:
-            slot.rename(into / f"salvaged-{now}.{slot.name}")
+            home = slot.rename(into / f"salvaged-{now}.{slot.name}")
+            for inside in (home, *(path for path in home.rglob("*") if path.is_dir())):
+                sync_folder(inside)
+        sync_folder(into)
     return len(left)
 
 
@@ -80,3 +85,5 @@ def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with content, target.open("xb") as file:
                 shutil.copyfileobj(content, file)
+                file.flush()
+                os.fsync(file.fileno())

@@ -9,22 +9,19 @@ against the lock at every use: one that the lock does not name is not a wheel of
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from ..device.deadline import Deadline
 from ..errors import EmufarmError, UsageError
 from ..pins.code import ROOT
 from ..pins.files import file_sha256
+from .alone import alone
 
 # The installer and the build backend first: one requirement is published as source only.
 LOCKS = ("requirements-build.txt", "requirements.txt")
@@ -48,7 +45,8 @@ def wheelhouse(cache: Path, say: Say, root: Path = ROOT) -> Path:
     folder = cache / "wheels"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _held(folder / f".{name}.lock"):
+        waiting = "waiting for another emufarm that downloads these wheels"
+        with alone(folder / f".{name}.lock", DOWNLOAD_S, lambda: say(waiting)):
             place = folder / name
             if place.exists():
                 if not (wrong := _strangers(place, text)):
@@ -132,18 +130,3 @@ def _download(folder: Path, root: Path) -> None:
 def _env(environ: Mapping[str, str]) -> dict[str, str]:
     """Without a Python path of the caller's, which is not the venv's pip's business."""
     return {name: value for name, value in environ.items() if name != "PYTHONPATH"}
-
-
-@contextmanager
-def _held(path: Path) -> Iterator[None]:
-    deadline = Deadline(DOWNLOAD_S)
-    with path.open("ab") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if deadline.passed:
-                    raise NoWheelhouse(f"{path} was held for {DOWNLOAD_S:g} s") from error
-            time.sleep(0.05)
-        yield

@@ -151,6 +151,11 @@ class Profile(_Strict):
         return self.snapshots or [Snapshot(tag=self.snapshot)]
 
     @property
+    def simulated(self) -> bool:
+        """Whether the phone that comes with this code is what it describes."""
+        return self.sdk is None or self.sdk.standin
+
+    @property
     def digest(self) -> str:
         """Over every value, written or defaulted; the file's comments and order are no part."""
         return digest(self.model_dump(mode="json"))

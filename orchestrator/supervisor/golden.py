@@ -20,6 +20,7 @@ from .errors import SupervisorError
 LOCKS = ("multiinstance.lock", "hardware-qemu.ini.lock", "snapshot.lock")
 _FICLONE = 0x40049409
 _STEP = 16 * 1024 * 1024
+_ZEROS = bytes(64 * 1024)  # what is made a hole again
 _NO_CLONE = {
     errno.EOPNOTSUPP,
     errno.EXDEV,
@@ -161,7 +162,8 @@ def _copy_tree(source: Path, target: Path, stop: Stop) -> None:
 
 
 def copy_file(source: Path, target: Path, stop: Stop = lambda: False) -> None:
-    """By reflink where the filesystem can, else extent by extent so that holes stay holes."""
+    """By reflink where the filesystem can, else what is not zero: holes stay holes, and those that
+    an engine filled when it committed the AVD are holes again."""
     with source.open("rb") as old, target.open("wb") as new:
         if not _clone(old.fileno(), new.fileno()):
             _copy_extents(old.fileno(), new.fileno(), stop)
@@ -195,16 +197,7 @@ def _copy_extents(source: int, target: int, stop: Stop) -> None:
         while start < end:
             if stop():
                 raise SupervisorError("stopped while copying the golden AVD")
-            start += _copy_piece(source, target, start, min(_STEP, end - start))
-
-
-def _copy_piece(source: int, target: int, offset: int, count: int) -> int:
-    try:
-        done = os.copy_file_range(source, target, count, offset, offset)
-    except OSError as error:
-        if error.errno not in _NO_CLONE:
-            raise
-        done = os.pwrite(target, os.pread(source, count, offset), offset)
-    if done == 0:
-        raise SupervisorError("the golden AVD shrank while it was copied")
-    return done
+            piece = os.pread(source, min(len(_ZEROS), end - start), start)
+            if not piece:
+                raise SupervisorError("the golden AVD shrank while it was copied")
+            start += len(piece) if _ZEROS.startswith(piece) else os.pwrite(target, piece, start)

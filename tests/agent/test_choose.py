@@ -99,6 +99,10 @@ def test_an_agent_that_is_not_trusted_with_the_host_says_where_it_is() -> None:
         ("image:my-agent:1", "local", "the local backend has none: use BACKEND=docker"),
         ("http://127.0.0.1:8080/", "docker", "inside the worker's own container"),
         ("http://localhost/", "docker", "inside the worker's own container"),
+        ("http://127.8.0.1/", "docker", "inside the worker's own container"),
+        ("http://0.0.0.0:8080/", "docker", "inside the worker's own container"),
+        ("https://[::1]/", "docker", "inside the worker's own container"),
+        ("command:/bin/true", "docker", "a program of this machine"),
     ],
 )
 def test_an_agent_that_a_backend_cannot_reach_is_refused(spec: str, backend: str, why: str) -> None:
@@ -111,6 +115,8 @@ def test_an_agent_that_a_backend_cannot_reach_is_refused(spec: str, backend: str
     [
         ("image:registry.example.org/a/b:1@sha256:00ff", "docker"),
         ("http://127.0.0.1:8080/", "local"),
+        ("http://10.0.0.7:8080/", "docker"),
+        ("command:/bin/true", "local"),
         ("https://agents.example.org/act", "docker"),
         ("reference", "docker"),
     ],

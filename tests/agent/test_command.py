@@ -143,7 +143,7 @@ def test_what_is_not_a_line_of_json_is_invalid(agents: Start, line: bytes) -> No
 
 def test_a_line_without_an_end_is_invalid(agents: Start) -> None:
     agent = agents("import sys\ninput()\nwhile True: sys.stdout.write('x' * 100000)")
-    assert "more than 10000000 bytes" in fault(lambda: agent.act(seen(), PATIENCE_S)).text
+    assert "more than 1000000 bytes" in fault(lambda: agent.act(seen(), PATIENCE_S)).text
 
 
 def test_two_lines_to_one_observation_are_invalid(agents: Start) -> None:

@@ -13,10 +13,14 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+from annotated_types import Le
 
 from orchestrator.agent.agent import AgentFault, AgentHostLost
 from orchestrator.agent.command import Command
 from orchestrator.agent.http import Contained, Http
+from orchestrator.agent.protocol import MOST_REPLY
+from orchestrator.cases.model import Budget
+from orchestrator.evidence.archive import Limits
 from orchestrator.outcome import Reason
 from tests.agent.raw_server import PATIENCE_S, Deed, Server, answer, said
 from tests.agent.screens import element, seen
@@ -186,6 +190,13 @@ def test_a_redirect_is_not_followed(serve: Serve) -> None:
     assert "redirects are not followed" in error.text
 
 
+def test_no_agent_can_say_so_much_that_its_bundle_is_refused() -> None:
+    """The attempt would be infrastructure's, and the agent have bought itself another."""
+    steps = next(one.le for one in Budget.model_fields["steps"].metadata if isinstance(one, Le))
+    assert isinstance(steps, int)
+    assert steps * MOST_REPLY < Limits().bytes / 4
+
+
 def test_a_reply_without_bounds_is_invalid(serve: Serve) -> None:
     def endless(wire: socket.socket) -> None:
         wire.sendall(CHUNKED)
@@ -195,7 +206,7 @@ def test_a_reply_without_bounds_is_invalid(serve: Serve) -> None:
     agent = started(serve(said(READY), endless))
     error = fault(lambda: agent.act(seen(), PATIENCE_S))
     assert error.reason is Reason.AGENT_INVALID
-    assert "more than 10000000 bytes" in error.text
+    assert "more than 1000000 bytes" in error.text
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from orchestrator.coordinator.transitions import (
     LeaseGranted,
 )
 from orchestrator.evidence import manifest
+from orchestrator.pins.profile import load_profile
 from tests.e2e.docked import PROFILE, Docked
 from tests.e2e.thinker import Thinker
 from tests.run.conftest import ended
@@ -43,17 +44,11 @@ def thinker(docked: Docked) -> Iterator[Thinker]:
 def test_a_baked_image_is_named_locked_and_verified(docked: Docked, baked: Path) -> None:
     lock = json.loads(baked.read_text())
     tag = lock["container"]["tag"]
-    assert tag.endswith(f":{lock_version(docked)}-{lock['profile_digest'][:12]}")
+    assert tag.endswith(f":{load_profile(PROFILE).version}-{lock['profile_digest'][:12]}")
     (id,) = docked.engine.listed("image", "inspect", "--format", "{{.Id}}", tag)
     assert id == lock["container"]["image"]
     code, output = docked.command("image", "verify", PROFILE)
     assert code == 0, output
-
-
-def lock_version(docked: Docked) -> str:
-    text = (Path(docked.farm.env["EMUFARM_IMAGES"]) / PROFILE / "profile.yaml").read_text()
-    (line,) = (line for line in text.splitlines() if line.startswith("version:"))
-    return line.partition(":")[2].strip().strip('"')
 
 
 @pytest.mark.usefixtures("baked")

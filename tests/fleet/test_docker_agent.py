@@ -74,9 +74,9 @@ class Farm:
 async def running(
     run: Run, image: str, slots: int = 1, limits: Limits | None = None
 ) -> AsyncIterator[Farm]:
-    """Every slot's pair is at work; no agent is started yet."""
+    """Every slot's pair is at work; no agent is started yet. Whatever is waited for has its end."""
     agent = agent_image(run.engine, image)
-    async with run.ground() as ground:
+    async with asyncio.timeout(5 * farm.PATIENCE_S), run.ground() as ground:
         terms = replace(run.terms(ground), agent=replace(agent, limits=limits or agent.limits))
         async with DockerFleet(slots, terms, run.facts.put_nowait) as fleet:
             for slot in range(slots):
@@ -200,6 +200,17 @@ except OSError as error:
     assert told.splitlines() == [str(["0" * 16] * 5 + ["1"]), "Read-only file system"]
     assert (found["Memory"], found["MemorySwap"], found["PidsLimit"]) == (1 << 27, 1 << 27, 20)
     assert found["NanoCpus"] == 500_000_000
+
+
+async def test_an_agent_that_wants_a_disk_gets_memory_of_its_own(run: Run, example: str) -> None:
+    """A full disk is infrastructure's fault: an agent that could fill it would buy itself a try."""
+    name = "emufarm-test-agent:disk"
+    file = f"FROM {example}\nVOLUME /data\n"
+    farm.docker("build", "--label", farm.LABEL, "-t", name, "-", text=file)
+    look = "print([line.split()[2] for line in open('/proc/mounts') if ' /data ' in line])"
+    async with running(run, name) as pairs:
+        await pairs.fresh()
+        assert await asyncio.to_thread(farm.inside, pairs.name("agent"), look) == "['tmpfs']\n"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet import networks
+from orchestrator.fleet import containers, networks
 from orchestrator.fleet.engine import Engine, connect
 from orchestrator.fleet.owner import owner
 from orchestrator.fleet.reaper import clear, reap
@@ -50,6 +51,12 @@ def killed(run: Run, *deed: str) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         process.kill()
+
+
+def end(run: Run) -> None:
+    """As workers do whose coordinator is gone."""
+    for one in containers.listed(run.engine, run.owner.label):
+        containers.stop(run.engine, one.id, 1)
 
 
 def reaped(run: Run) -> bool:
@@ -132,12 +139,27 @@ def test_a_run_whose_folder_is_gone_is_dead(runs: Callable[[str], Run]) -> None:
     """Its evidence has no place to go to; that is said."""
     run = runs("removed")
     killed(run, "seal", "STAGING", "7")
-    for path in sorted(run.place.rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
-    run.place.rmdir()
+    shutil.rmtree(run.place)
+    end(run)
     assert reaped(run)
     assert run.left() == []
     assert any("is gone" in line for line in run.said)
+
+
+def test_a_run_whose_folder_is_elsewhere_is_left_alone_while_its_workers_work(
+    runs: Callable[[str], Run],
+) -> None:
+    """Two machines, or two containers, may share an engine and see other files."""
+    run = runs("elsewhere")
+    killed(run, "wait", "0")
+    shutil.rmtree(run.place)
+    before = sorted(run.left())
+    found = reap(run.engine, run.said.append)
+    assert run.owner.run in found.left
+    assert sorted(run.left()) == before
+    assert any("run from elsewhere" in line for line in run.said)
+    end(run)
+    assert reaped(run)
 
 
 def test_a_run_of_which_nobody_can_tell_is_left_alone(
@@ -166,3 +188,10 @@ def test_two_runs_of_one_name_in_two_places_are_two(tmp_path: Path) -> None:
     one, other = owner(tmp_path / "a" / "run" / "lock"), owner(tmp_path / "b" / "run" / "lock")
     assert one.run != other.run
     assert one.name != other.name
+
+
+def test_a_run_that_is_reached_by_a_link_is_the_same(tmp_path: Path) -> None:
+    """Else its resume would not find what it had sealed."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "link").symlink_to("run")
+    assert owner(tmp_path / "link" / "lock") == owner(tmp_path / "run" / "lock")

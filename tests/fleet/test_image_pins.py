@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.fleet.apks import NoApk, apks
-from orchestrator.fleet.image_labels import content_labels, locked_labels, mismatches
-from orchestrator.fleet.image_verify import differing
+from orchestrator.fleet.image_pins import content_labels, differing, locked_labels, mismatches
 from orchestrator.fleet.images import Image
 from orchestrator.pins.contents import Contents, contents, parsed
 from orchestrator.pins.files import file_sha256, source_sha256, tree_sha256
@@ -24,7 +23,7 @@ LOCKED = replace(
     LOCK,
     container=Container(ID, "emufarm-device-x:1-abc", "t" * 64, {"clean": "s" * 64}, "a cpu", {}),
 )
-FOUND = Image(ID, (), locked_labels(LOCKED), "", 0)
+FOUND = Image(ID, (), locked_labels(LOCKED), 0, ())
 
 
 def test_the_lock_of_a_container_is_read_as_it_was_written(tmp_path: Path) -> None:

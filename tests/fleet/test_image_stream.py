@@ -61,3 +61,11 @@ def test_what_the_engine_itself_could_not_do_is_told_in_its_words() -> None:
 def test_a_build_that_ends_without_an_image_is_no_success() -> None:
     with pytest.raises(ImageFailed, match="does not say why"):
         told()
+
+
+def test_what_a_failed_build_says_is_read_to_its_end() -> None:
+    """Its connection would else stay open."""
+    pieces = iter([{"error": "no space left on device"}, {"stream": "\n"}])
+    with pytest.raises(ImageFailed, match="no space left"):
+        follow(pieces, "the image", lambda line: None, Built(on_made=lambda made: None))
+    assert list(pieces) == []

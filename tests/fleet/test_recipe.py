@@ -1,4 +1,4 @@
-"""A build's files, arguments, labels and tag follow from the profile and the code alone."""
+"""A build's files, arguments and tag follow from the profile and the code alone."""
 
 from __future__ import annotations
 
@@ -67,13 +67,6 @@ def test_a_pin_that_is_not_known_is_left_empty() -> None:
 
 def test_a_tag_names_the_profiles_version_and_digest() -> None:
     assert recipe.tag(SIM) == f"emufarm-device-sim-api34:1-{SIM.digest[:12]}"
-
-
-def test_the_labels_are_those_that_the_dockerfile_sets() -> None:
-    text = (ROOT / recipe.DOCKERFILE).read_text()
-    labels = recipe.labels(SIM, recipe.parts(SIM, STANDIN), revision="r", version="v")
-    for name in labels:
-        assert f"{name}=" in text
 
 
 def test_another_sdk_has_another_digest_and_another_address_has_not() -> None:

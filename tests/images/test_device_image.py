@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.fleet import recipe
+from orchestrator.fleet.standin import Zip
 from orchestrator.pins.files import file_sha256
 from orchestrator.pins.system_image import system_image
 from tests.images.conftest import PROFILE, Kitchen
@@ -94,7 +95,15 @@ def test_the_image_says_what_it_is_made_of(
 ) -> None:
     labels = inspect(device_image)["Config"]["Labels"]
     parts = recipe.parts(PROFILE, kitchen.standin)
-    wanted = recipe.labels(PROFILE, parts, revision="test", version=kitchen.arguments["VERSION"])
+    wanted = {
+        "org.opencontainers.image.title": f"emufarm device {PROFILE.name}",
+        "org.opencontainers.image.version": PROFILE.version,
+        "org.opencontainers.image.revision": "test",
+        "emufarm.version": kitchen.arguments["VERSION"],
+        "emufarm.profile": PROFILE.name,
+        "emufarm.profile.digest": PROFILE.digest,
+        "emufarm.sdk.digest": parts.digest,
+    }
     assert wanted.items() <= labels.items()
     told = json.loads(cat(device_image, recipe.SYSTEM_IMAGE_FILE))
     with zipfile.ZipFile(kitchen.standin.system_image.path) as archive:
@@ -144,6 +153,18 @@ def test_a_tampered_zip_is_never_built(kitchen: Kitchen, tmp_path: Path) -> None
     code, said = tampered.build("emufarm-test-device:tampered")
     assert code != 0
     assert f"has the sha256 {file_sha256(tmp_path / 'system-image.zip')}, pinned is" in said
+
+
+def test_a_vendors_script_for_another_python_stops_no_build(
+    kitchen: Kitchen, tmp_path: Path
+) -> None:
+    zips, path = kitchen.standin, tmp_path / "emulator.zip"
+    path.write_bytes(zips.emulator.path.read_bytes())
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("emulator/old.py", "print 'hello'\n")
+    emulator = Zip(path, path.stat().st_size, file_sha256(path))
+    code, said = Kitchen(replace(zips, emulator=emulator)).build("emufarm-test-device:old")
+    assert code == 0, said
 
 
 def test_a_device_that_needs_kvm_says_so_at_once(

@@ -36,6 +36,15 @@ def test_holes_stay_holes(tmp_path: Path) -> None:
     assert (tmp_path / "copy.img").read_bytes() == image.read_bytes()
 
 
+def test_holes_that_were_filled_are_holes_again(tmp_path: Path) -> None:
+    """As an engine leaves them that committed the AVD into an image."""
+    image, copy = tmp_path / "userdata.img", tmp_path / "copy.img"
+    image.write_bytes(bytes(8 << 20) + b"middle" + bytes(8 << 20) + b"end")
+    copy_file(image, copy)
+    assert copy.read_bytes() == image.read_bytes()
+    assert copy.stat().st_blocks * 512 <= 1 << 20
+
+
 def test_a_copy_stands_alone(golden: Path, tmp_path: Path) -> None:
     """The ini names the copy, locks are left behind, read-only files become writable, and the
     next copy forgets whatever the last one became."""

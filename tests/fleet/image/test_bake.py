@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,6 @@ import pytest
 from orchestrator.errors import EmufarmError, UsageError
 from orchestrator.fleet import containers, images, recipe
 from orchestrator.fleet.engine import Engine, connect
-from orchestrator.fleet.golden import cache_folder
 from orchestrator.fleet.image_build import (
     DockerImage,
     Order,
@@ -27,70 +24,28 @@ from orchestrator.fleet.image_build import (
     ensure,
     order,
 )
+from orchestrator.fleet.image_pins import PROFILE_LABEL
 from orchestrator.fleet.image_shop import Shop, held
-from orchestrator.fleet.image_sweep import BAKE, label_of
-from orchestrator.fleet.image_verify import push, standing, verify
+from orchestrator.fleet.image_sweep import BAKE, MAKER, images_of, sweep_all, work_of
+from orchestrator.fleet.image_verify import standing, verify
 from orchestrator.fleet.images import ImageFailed
-from orchestrator.pins.lock import IMAGE_FILE, ImageLock, read_lock, write_lock
+from orchestrator.pins.files import json_bytes
+from orchestrator.pins.lock import IMAGE_FILE, read_lock
 from orchestrator.pins.profile import FILE, IMAGES_VARIABLE, Part, Profile, load_profile
-from tests.ports import even_port
-from tests.supervisor.supervised import until
 
-from .image_engine import BASE_IMAGE, full_engine
+from .full_engine import BASE_IMAGE, full_engine
 
 pytestmark = pytest.mark.docker
 
-NAME = "sim-api34"
 EMULATOR_ZIP = "images/sdk/emulator.zip"
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    engine = connect()
-    yield engine
-    engine.close()
-
-
-@pytest.fixture(scope="module")
-def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    """With a cache and an images folder of its own, and the machine's wheels."""
-    place = tmp_path_factory.mktemp("shop")
-    wheels = cache_folder() / "wheels"
-    wheels.mkdir(parents=True, exist_ok=True)
-    (place / "cache").mkdir()
-    (place / "cache" / "wheels").symlink_to(wheels)
-    home = place / "images" / NAME
-    home.mkdir(parents=True)
-    profile = load_profile(NAME)
-    (home / FILE).write_bytes((Path(__file__).parents[2] / "images" / NAME / FILE).read_bytes())
-    shop = Shop(engine, print, place / "cache", place / "images", BASE_IMAGE)
-    yield shop
-    for name in (profile.name, "_worker"):
-        with held(shop, name) as lock:
-            for tag in images.named(engine, label_of(lock)):
-                images.remove(engine, [tag])
-
-
-@pytest.fixture(scope="module")
-def profile(shop: Shop) -> Profile:
-    return load_profile(NAME, shop.images)
-
-
-@pytest.fixture(scope="module")
-def placed(shop: Shop, profile: Profile) -> Order:
-    return order(shop, profile)
-
-
-@pytest.fixture(scope="module")
-def baked(shop: Shop, placed: Order) -> DockerImage:
-    return bake_image(shop, placed)
 
 
 def left(shop: Shop, profile: Profile) -> list[str]:
     """What a bake left under its lock, named or not."""
-    label = label_of(shop.cache / "images" / f"{profile.name}.lock")
-    running = [one.name for one in containers.listed(shop.engine, label)]
-    return [*running, *images.untagged(shop.engine, label), *images.named(shop.engine, label)]
+    lock = shop.cache / "images" / f"{profile.name}.lock"
+    running = [one.name for one in containers.listed(shop.engine, work_of(lock))]
+    made = images_of(lock)
+    return [*running, *images.untagged(shop.engine, made), *images.named(shop.engine, made)]
 
 
 def test_a_baked_image_is_named_locked_and_proven_again(
@@ -105,7 +60,7 @@ def test_a_baked_image_is_named_locked_and_proven_again(
     found = images.image(shop.engine, baked.tag)
     assert found is not None
     assert found.id == baked.image
-    assert found.labels[recipe.PROFILE_LABEL] == profile.digest
+    assert found.labels[PROFILE_LABEL] == profile.digest
 
 
 def test_an_image_that_is_there_is_not_made_again(
@@ -189,9 +144,20 @@ def impossible(placed: Order, folder: Path) -> Order:
     return replace(placed, profile=profile.model_copy(update={"resources": resources}))
 
 
+def mislabelled(placed: Order, folder: Path) -> Order:
+    """The image says that it is another profile's."""
+    lying = folder / "Dockerfile"
+    text = placed.files[recipe.DOCKERFILE].read_text()
+    said = f'{PROFILE_LABEL}="${{PROFILE_DIGEST}}"'
+    assert said in text
+    lying.write_text(text.replace(said, f'{PROFILE_LABEL}="0000"'))
+    return replace(placed, files={**placed.files, recipe.DOCKERFILE: lying})
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
+        (mislabelled, r"its label emufarm.profile.digest says 0000, locked is"),
         (tampered, r"emulator.zip has the sha256 \w+, pinned is"),
         (truncated, r"emulator.zip has \d+ bytes, pinned are \d+"),
         (mispinned, r"platform-tools.zip has the sha256 \w+, pinned is 0000"),
@@ -203,6 +169,7 @@ def impossible(placed: Order, folder: Path) -> Order:
 def test_what_cannot_be_proven_gets_no_name_and_leaves_nothing(
     shop: Shop,
     placed: Order,
+    baked: DockerImage,  # a good one came first: what builds share is there before
     tmp_path: Path,
     spoil: Callable[[Order, Path], Order],
     words: str,
@@ -222,7 +189,7 @@ def test_what_cannot_be_proven_gets_no_name_and_leaves_nothing(
 
 def everything(engine: Engine) -> set[str]:
     """All images that have no name and that nothing is built upon: what is easily forgotten."""
-    return set(images.untagged(engine, BAKE)) | set(images.untagged(engine, recipe.STAGE_LABEL))
+    return set(images.untagged(engine, MAKER)) | set(images.untagged(engine, recipe.STAGE_LABEL))
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(shop: Shop, placed: Order) -> None:
@@ -239,61 +206,25 @@ def test_a_full_disk_is_told_and_leaves_nothing(shop: Shop, placed: Order) -> No
         engine.close()
 
 
-def relabelled(shop: Shop, baked: DockerImage, *changes: str) -> str:
-    """An image that holds the same and says something else of itself."""
+@pytest.fixture
+def other(shop: Shop, baked: DockerImage) -> Iterator[str]:
+    """A container of the baked image that is none of a bake's: a run's phone."""
     spec = containers.Spec(
-        "emufarm-test-liar", baked.image, (), {BAKE: "a test"}, "none",
-        containers.Limits(1.0, 256, 64), writable=True,
+        "emufarm-test-other", baked.image, ("600",), {"emufarm.test": "images"}, "none",
+        containers.Limits(1.0, 256, 64), entrypoint=("sleep",),
     )  # fmt: skip
     id = containers.create(shop.engine, spec)
-    try:
-        return images.commit(shop.engine, id, dict(change.split("=") for change in changes))
-    finally:
-        containers.remove(shop.engine, id)
+    containers.start(shop.engine, id)
+    yield id
+    containers.remove(shop.engine, id)
 
 
-@pytest.fixture
-def restored(shop: Shop, profile: Profile, baked: DockerImage) -> Iterator[ImageLock]:
-    """The baked image has its name and its lock again afterwards."""
-    yield baked.lock
-    liar = images.image(shop.engine, baked.tag)
-    images.give_tag(shop.engine, baked.image, baked.tag)
-    write_lock(shop.lock_file(profile), baked.lock)
-    if liar is not None and liar.id != baked.image:
-        images.remove(shop.engine, [liar.id])
-
-
-def test_an_image_that_is_not_the_locked_one_is_refused(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
-) -> None:
-    images.give_tag(shop.engine, relabelled(shop, baked, "a=b"), baked.tag)
-    with pytest.raises(ImageFailed, match=r"the image is sha256:\w+, locked is sha256:"):
-        verify(shop, profile)
-    assert standing(shop, profile).state.startswith("the image is sha256:")
-
-
-def test_a_label_that_lies_is_told(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
-) -> None:
-    """Also where the lock was made to name the liar."""
-    liar = relabelled(shop, baked, f"{recipe.RECIPE_LABEL}={'0' * 64}")
-    images.give_tag(shop.engine, liar, baked.tag)
-    assert restored.container is not None
-    named = replace(restored, container=replace(restored.container, image=liar))
-    write_lock(shop.lock_file(profile), named)
-    with pytest.raises(ImageFailed, match=rf"label {recipe.RECIPE_LABEL} says 0000"):
-        verify(shop, profile)
-
-
-def test_a_lock_that_lies_about_what_is_inside_is_told(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
-) -> None:
-    """Id and labels agree, the hash of the snapshot does not."""
-    assert restored.container is not None
-    lie = replace(restored.container, snapshots={"clean": "0" * 64})
-    write_lock(shop.lock_file(profile), replace(restored, container=lie))
-    with pytest.raises(ImageFailed, match=r"the snapshot clean is \w+, locked is 0000"):
-        verify(shop, profile)
+def test_a_sweep_leaves_the_phones_of_runs_alone(shop: Shop, profile: Profile, other: str) -> None:
+    """Whose containers have the labels of the image, as every container has."""
+    with held(shop, profile.name):
+        pass
+    sweep_all(shop.engine, shop.cache)
+    assert containers.seen(shop.engine, other).state == "running"
 
 
 def test_what_a_killed_bake_left_is_swept_by_the_next(shop: Shop, profile: Profile) -> None:
@@ -304,7 +235,7 @@ def test_what_a_killed_bake_left_is_swept_by_the_next(shop: Shop, profile: Profi
         IMAGES_VARIABLE: str(shop.images),
         "EMUFARM_BASE_IMAGE": BASE_IMAGE,
     }
-    before = set(images.named(shop.engine, label_of(lock)))
+    before = set(images.named(shop.engine, images_of(lock)))
     process = subprocess.Popen(
         [sys.executable, "-m", "orchestrator.cli", "image", "bake", profile.name],
         env=env, stderr=subprocess.PIPE, text=True,
@@ -316,12 +247,39 @@ def test_what_a_killed_bake_left_is_swept_by_the_next(shop: Shop, profile: Profi
     process.send_signal(signal.SIGKILL)
     process.wait(30)
     process.stderr.close()
-    assert containers.listed(shop.engine, label_of(lock))
+    assert containers.listed(shop.engine, work_of(lock))
     with held(shop, profile.name):
-        assert containers.listed(shop.engine, label_of(lock)) == ()
-        assert images.untagged(shop.engine, label_of(lock)) == ()
-        assert set(images.named(shop.engine, label_of(lock))) == before
+        assert containers.listed(shop.engine, work_of(lock)) == ()
+        assert images.untagged(shop.engine, images_of(lock)) == ()
+        assert set(images.named(shop.engine, images_of(lock))) == before
     assert not list(lock.parent.glob("*.made"))
+
+
+def test_a_bake_killed_as_it_is_locked_leaves_no_name(
+    shop: Shop, profile: Profile, tmp_path: Path
+) -> None:
+    """The worst moment: proven, and not yet told to anybody."""
+    named = profile.model_copy(update={"name": "killed"})
+    (shop.images / named.name).mkdir()
+    (shop.images / named.name / FILE).write_bytes(json_bytes(named.model_dump(mode="json")))
+    dying = (
+        "import os, sys; from orchestrator.fleet import image_build; from orchestrator import cli;"
+        "image_build.write_lock = lambda *_: os.kill(os.getpid(), 9);"
+        "sys.argv = ['emufarm', 'image', 'bake', 'killed']; sys.exit(cli.main())"
+    )
+    env = {
+        **os.environ,
+        "EMUFARM_CACHE": str(shop.cache),
+        IMAGES_VARIABLE: str(shop.images),
+        "EMUFARM_BASE_IMAGE": BASE_IMAGE,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", dying], env=env, capture_output=True, text=True, timeout=600,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with held(shop, named.name):
+        assert left(shop, named) == []
 
 
 def test_a_licence_is_accepted_by_a_person(shop: Shop) -> None:
@@ -346,64 +304,3 @@ def test_a_folder_that_cannot_take_the_lock_is_told_before_the_build(
 ) -> None:
     with pytest.raises(UsageError, match="EMUFARM_IMAGES"):
         bake_image(replace(shop, images=tmp_path / "nowhere"), placed)
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Iterator[str]:
-    """Debian's, on loopback; an engine takes plain HTTP from there."""
-    program = shutil.which("docker-registry")
-    if program is None:
-        pytest.skip("docker-registry is not installed")
-    host = f"127.0.0.1:{even_port()}"
-    told = {
-        "version": 0.1,
-        "storage": {"filesystem": {"rootdirectory": str(tmp_path / "registry")}},
-        "http": {"addr": host},
-    }
-    (tmp_path / "registry.yml").write_text(json.dumps(told))
-    with (tmp_path / "registry.log").open("wb") as log:
-        process = subprocess.Popen(
-            [program, "serve", str(tmp_path / "registry.yml")], stdout=log, stderr=log
-        )
-    try:
-        until(lambda: answers(host), "the registry")
-        yield host
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def answers(host: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{host}/v2/", timeout=5):
-            return True
-    except OSError:
-        return False
-
-
-def test_a_pushed_image_has_its_digest_in_the_lock(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock, registry: str
-) -> None:
-    target, digest = push(shop, profile, f"{registry}/farm/{profile.name}")
-    assert target == f"{registry}/farm/{profile.name}:{baked.tag.rpartition(':')[2]}"
-    lock = read_lock(shop.lock_file(profile))
-    assert lock.container is not None
-    assert lock.container.pushed == {target: digest}
-    tag = target.rpartition(":")[2]
-    request = urllib.request.Request(
-        f"http://{registry}/v2/farm/{profile.name}/manifests/{tag}",
-        headers={"Accept": "application/vnd.docker.distribution.manifest.v2+json"},
-    )
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        assert answer.headers["Docker-Content-Digest"] == digest
-    images.remove(shop.engine, [target])
-
-
-def test_what_no_registry_takes_is_told_and_keeps_no_second_name(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
-) -> None:
-    nobody = f"127.0.0.1:{even_port()}/farm/x"
-    with pytest.raises(ImageFailed, match=r"was not pushed: .*connection refused"):
-        push(shop, profile, nobody)
-    assert not [name for name in images.named(shop.engine, BAKE) if name.startswith(nobody)]
-    assert read_lock(shop.lock_file(profile)) == baked.lock

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BASE_IMAGE = os.environ.get("EMUFARM_BASE_IMAGE") or "emufarm-base:bookworm"
-SIZE_MB = 340  # the base image, and not much more
+ROOM_MB = 87  # beside the base image: less than a device image takes
 START_S = 60.0
 
 
@@ -27,7 +27,8 @@ def full_engine() -> Iterator[str]:
     place = Path(tempfile.mkdtemp(prefix="emufarm-full-"))
     disk, host = place / "disk", f"unix://{place}/docker.sock"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", disk], check=True)
+    size = f"size={_base_mb() + ROOM_MB}m"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", disk], check=True)
     try:
         with _running(place, disk, host):
             save = ["docker", "save", BASE_IMAGE]
@@ -62,6 +63,12 @@ def _running(place: Path, disk: Path, host: str) -> Iterator[None]:
     finally:
         engine.terminate()
         engine.wait(60)
+
+
+def _base_mb() -> int:
+    asked = ["docker", "image", "inspect", "--format", "{{.Size}}", BASE_IMAGE]
+    told = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=True)
+    return int(told.stdout) >> 20
 
 
 def _docker(host: str, *words: str, stdin: object = None, check: bool = True) -> int:
