@@ -70,9 +70,12 @@ class Shown:
 @pytest.fixture
 def shown() -> Iterator[Shown]:
     command = [sys.executable, "-m", "orchestrator.cli", "sim"]
+    # These tests may themselves be run under nohup, whose word a child inherits.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
+        signal.signal(signal.SIGHUP, before)
         try:
             assert process.stdout is not None
             said = ""
