@@ -64,16 +64,13 @@ class DockerFleet:
 
     @property
     def given_up(self) -> bool:
-        """No slot is left that could ever run an episode."""
-        return all(slot.state == "given_up" for slot in self.slots)
+        return self._lives.given_up
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            failures = await self._lives.end()
+            await self._lives.end(error)
         finally:
             if self._watching is not None:
                 self._watching.cancel()
             self._threads.shutdown(wait=False)
             self._engine.close()
-        if failures and error is None:
-            raise failures[0]

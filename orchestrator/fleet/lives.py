@@ -23,9 +23,17 @@ class Lives:
         for life in done:
             life.result()
 
-    async def end(self) -> list[Exception]:
-        """All told to stop, and waited for; what they raised instead."""
+    @property
+    def given_up(self) -> bool:
+        """No slot is left that could ever run an episode."""
+        return all(slot.state == "given_up" for slot in self._slots)
+
+    async def end(self, error: BaseException | None) -> None:
+        """All told to stop, and waited for. What one raised instead is raised, unless the block
+        ends with an error of its own."""
         for life in self._tasks:
             life.cancel()
         ends = await asyncio.gather(*self._tasks, return_exceptions=True)
-        return [end for end in ends if isinstance(end, Exception)]
+        failures = [end for end in ends if isinstance(end, Exception)]
+        if failures and error is None:
+            raise failures[0]

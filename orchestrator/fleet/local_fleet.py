@@ -43,13 +43,10 @@ class LocalFleet:
 
     @property
     def given_up(self) -> bool:
-        """No slot is left that could ever run an episode."""
-        return all(slot.state == "given_up" for slot in self.slots)
+        return self._lives.given_up
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            failures = await self._lives.end()
+            await self._lives.end(error)
         finally:
             self._threads.shutdown(wait=False)
-        if failures and error is None:
-            raise failures[0]

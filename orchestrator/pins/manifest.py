@@ -79,6 +79,18 @@ def device_facts(devices: Mapping[str, Facts]) -> dict[str, Any]:
     }
 
 
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """What a run's manifest repeats of its plan."""
+    return {
+        "plan_digest": plan.digest,
+        "profile": plan.profile,
+        "profile_digest": plan.profile_digest,
+        "global_seed": plan.seed,
+        "case_seeds": {episode.id: episode.seed for episode in plan.episodes},
+        "repeats": plan.repeats,
+    }
+
+
 def run_manifest(
     plan: Plan,
     settings: RunSettings,
@@ -98,12 +110,7 @@ def run_manifest(
         "agent": dict(agent),
         "inference": dict(inference),
         "reproducibility": {
-            "plan_digest": plan.digest,
-            "profile": plan.profile,
-            "profile_digest": plan.profile_digest,
-            "global_seed": plan.seed,
-            "case_seeds": {episode.id: episode.seed for episode in plan.episodes},
-            "repeats": plan.repeats,
+            **plan_facts(plan),
             "variants": list(settings.variants),
             "limits": asdict(settings.limits),
             **({} if settings.noise is None else {"noise": settings.noise}),

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..coordinator.transitions import RunOpened
 from ..pins.lock import ini
-from ..pins.manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts
+from ..pins.manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
 from ..pins.tools import adb_release
 from ..plan.plan import Plan
 
@@ -57,16 +57,8 @@ def disagreements(
 
 def _unplanned(manifest: Document, plan: Plan) -> Iterator[str]:
     """What differs from the plan, by its name in the manifest."""
-    planned_as = {
-        "plan_digest": plan.digest,
-        "profile": plan.profile,
-        "profile_digest": plan.profile_digest,
-        "global_seed": plan.seed,
-        "case_seeds": {episode.id: episode.seed for episode in plan.episodes},
-        "repeats": plan.repeats,
-    }
     found = manifest["reproducibility"]
-    yield from (name for name, value in planned_as.items() if found[name] != value)
+    yield from (name for name, value in plan_facts(plan).items() if found[name] != value)
     if manifest["seed"] != plan.seed:
         yield "seed"
     if manifest["agent"]["spec"] != plan.agent:

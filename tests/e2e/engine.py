@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,9 +46,9 @@ class NoEngine(Exception):
     """This machine cannot run one, and why."""
 
 
-def install() -> None:
-    """What Debian has of it; nothing where it is there."""
-    missing = sorted({package for program, package in PACKAGES.items() if not _program(program)})
+def install(packages: Mapping[str, str] = PACKAGES) -> None:
+    """What Debian has of it, by the programs that are looked for; nothing where it is there."""
+    missing = sorted({package for program, package in packages.items() if not _program(program)})
     if not missing:
         return
     if os.getuid() != 0 or not _program("apt-get"):
