@@ -11,6 +11,10 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+import pytest
+
+from orchestrator.device import DeviceFault
+
 SERIAL = "emulator-5586"
 Script = bytes | Callable[[socket.socket], None]
 
@@ -177,3 +181,10 @@ class FakeConsole(Listening):
                         connection.sendall(write)
                     if command == "kill":
                         return
+
+
+def reason(call: Callable[[], object]) -> str:
+    """Of the fault that it ends with."""
+    with pytest.raises(DeviceFault) as error:
+        call()
+    return error.value.reason

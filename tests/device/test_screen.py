@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import zlib
-from collections.abc import Callable
 
 import pytest
 from PIL import Image
 
-from orchestrator.device import Device, DeviceFault
+from orchestrator.device import Device
 from orchestrator.device.screen import check_png
 from orchestrator.device.uitree import Bounds, extract_xml, parse_tree
-from tests.device.fakes import FakeAdb, answer, fail, hang
+from tests.device.fakes import FakeAdb, answer, fail, hang, reason
 
 
 def picture(colours: int = 2) -> bytes:
@@ -41,12 +40,6 @@ DUMPED = f"{XML}UI hierchary dumped to: /dev/tty\n"
 DUMP = "uiautomator dump /dev/tty"
 NO_IDLE = answer("", "ERROR: could not get idle state.\n", 1)
 NULL_ROOT = answer("", "ERROR: null root node returned by UiTestAutomationBridge.\n", 0)
-
-
-def bad(call: Callable[[], object]) -> str:
-    with pytest.raises(DeviceFault) as error:
-        call()
-    return error.value.reason
 
 
 def test_a_whole_picture_has_its_size(adb: FakeAdb, device: Device) -> None:
@@ -79,13 +72,13 @@ def test_a_picture_that_is_not_whole_is_a_fault_beside_exit_0(
     adb: FakeAdb, device: Device, data: bytes
 ) -> None:
     adb.shell("screencap -p", answer(data))
-    assert bad(device.screen.capture) == "bad_screenshot"
+    assert reason(device.screen.capture) == "bad_screenshot"
 
 
 def test_no_byte_may_be_missing() -> None:
     whole = picture()
     for cut in range(len(whole)):
-        assert bad(lambda cut=cut: check_png(whole[:cut])) == "bad_screenshot"  # type: ignore[misc]
+        assert reason(lambda cut=cut: check_png(whole[:cut])) == "bad_screenshot"  # type: ignore[misc]
 
 
 def chunk(kind: bytes, body: bytes) -> bytes:
@@ -95,15 +88,15 @@ def chunk(kind: bytes, body: bytes) -> bytes:
 
 def test_a_picture_of_well_formed_nonsense_is_a_fault(adb: FakeAdb, device: Device) -> None:
     magic, end = picture()[:8], chunk(b"IEND", b"")
-    assert bad(lambda: check_png(magic + chunk(b"IHDR", b"short") + end)) == "bad_screenshot"
+    assert reason(lambda: check_png(magic + chunk(b"IHDR", b"short") + end)) == "bad_screenshot"
     header = chunk(b"IHDR", bytes([0, 0, 0, 40, 0, 0, 0, 80, 8, 2, 0, 0, 0]))
     adb.shell("screencap -p", answer(magic + header + chunk(b"IDAT", b"not deflated") + end))
-    assert bad(device.screen.capture().uniform) == "bad_screenshot"
+    assert reason(device.screen.capture().uniform) == "bad_screenshot"
 
 
 def test_a_failed_screencap_is_a_fault(adb: FakeAdb, device: Device) -> None:
     adb.shell("screencap -p", answer("", "Failed to take screenshot\n", 1))
-    assert bad(device.screen.capture) == "bad_screenshot"
+    assert reason(device.screen.capture) == "bad_screenshot"
 
 
 def test_the_document_ends_before_uiautomators_own_words() -> None:
@@ -158,7 +151,7 @@ def test_the_time_is_for_all_tries_together(adb: FakeAdb, device: Device) -> Non
 
 def test_a_lost_phone_is_a_fault_and_not_an_empty_screen(adb: FakeAdb, device: Device) -> None:
     adb.transport = fail("device offline")
-    assert bad(device.screen.tree) == "device_offline"
+    assert reason(device.screen.tree) == "device_offline"
 
 
 def test_a_phone_without_a_terminal_dumps_through_a_file(adb: FakeAdb, device: Device) -> None:
@@ -180,4 +173,4 @@ def test_a_phone_without_a_terminal_dumps_through_a_file(adb: FakeAdb, device: D
     ],
 )
 def test_what_is_not_a_hierarchy_is_no_tree(xml: str) -> None:
-    assert bad(lambda: parse_tree(xml)) == "no_ui_tree"
+    assert reason(lambda: parse_tree(xml)) == "no_ui_tree"
