@@ -41,6 +41,7 @@ check_cases: $(INSTALLED) ## Prove every case by its controls
 
 test: lint ## Run every check, then every test
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
+	@cd simphone && ../$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
 
 e2e_local: $(INSTALLED) ## Whole runs on the embedded fleet, killed and resumed; takes minutes
 	@$(BIN)/pytest -m e2e tests/e2e/test_local.py
@@ -55,6 +56,7 @@ lint: $(INSTALLED) ## Check format, style, types, layers and Dockerfiles
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
+	@cd simphone && ../$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/hadolint Dockerfile.emulator images/worker/Dockerfile examples/agent_image/Dockerfile
 
@@ -86,6 +88,6 @@ $(LOCKED): requirements-build.txt requirements-dev.txt
 	@$(PIP) install --require-hashes --no-build-isolation -r requirements-dev.txt
 	@touch $@
 
-$(INSTALLED): $(LOCKED) pyproject.toml
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+$(INSTALLED): $(LOCKED) pyproject.toml simphone/pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable ./simphone --editable .
 	@touch $@

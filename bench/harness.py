@@ -28,7 +28,6 @@ from typing import Any, TypeAlias
 
 from orchestrator.cases.load import load_cases
 from orchestrator.cases.select import selection
-from orchestrator.cli.image import device_env, embedded_image, emulator
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.listening import listening
@@ -38,8 +37,9 @@ from orchestrator.coordinator.transitions import AttemptCommitted, LeaseGranted
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.phone import Device
 from orchestrator.device.wire import Spoken
-from orchestrator.fleet.local import LocalDevice
-from orchestrator.fleet.reach import boot
+from orchestrator.fleet.local.device import LocalDevice
+from orchestrator.fleet.local.reach import boot
+from orchestrator.image.embedded import device_env, embedded_image, emulator
 from orchestrator.outcome import Outcome
 from orchestrator.pins.profile import Profile, load_profile
 from orchestrator.plan.build import build

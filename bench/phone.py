@@ -18,12 +18,12 @@ from pathlib import Path
 
 import adbutils
 
-from orchestrator.cli.phones import boot, simulated_phone, simulator
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.phone import Device
-from orchestrator.fleet import ports
-from orchestrator.fleet.local import LocalDevice
-from orchestrator.sim.avd import create_avd
+from orchestrator.farm.phones import boot, simulated_phone, simulator
+from orchestrator.fleet.local import ports
+from orchestrator.fleet.local.device import LocalDevice
+from orchestrator.image.simphone import simphone
 
 IDLE_S = 10.0
 
@@ -56,7 +56,7 @@ def timed_boot() -> float:
     """From the emulator's start to the line in which it says that it has booted."""
     claim = ports.claim()
     with tempfile.TemporaryDirectory() as home:
-        create_avd(Path(home), "bench")
+        simphone().create_avd(Path(home), "bench")
         command = [*simulator(), "-avd", "bench", "-port", str(claim.port)]
         env = {**os.environ, "ANDROID_AVD_HOME": home, "HOME": home}
         env["ANDROID_ADB_SERVER_PORT"] = str(claim.server_port)

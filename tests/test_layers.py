@@ -58,7 +58,7 @@ def test_a_vendor_library_is_imported_by_at_most_one_module(library: str) -> Non
     ("library", "rooms"),
     [
         ("adbutils", ["orchestrator.device"]),
-        ("PIL", ["orchestrator.device", "orchestrator.sim"]),
+        ("PIL", ["orchestrator.device"]),
     ],
 )
 def test_a_library_stays_in_its_rooms(library: str, rooms: list[str]) -> None:

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.outcome import (
-    Asked,
-    Blame,
-    HostFact,
-    Outcome,
-    Phase,
-    Reason,
-    Trouble,
-    judge,
-)
+from orchestrator.outcome import Asked, Blame, HostFact, Outcome, Phase, Reason, Trouble, judge
 
 GOOD = Asked(success=True, held_before=False)
 BAD = Asked(success=False, held_before=False, text="wifi: is 1, not 0")

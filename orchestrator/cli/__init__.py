@@ -10,6 +10,7 @@ import sys
 import typer
 
 from ..errors import EmufarmError, UsageError
+from ..farm.execute import Interrupted
 from . import (
     audit,
     cases,
@@ -31,7 +32,6 @@ from . import (
     verify,
     worker,
 )
-from .execute import Interrupted
 
 USAGE, FAILED, INTERRUPTED = 2, 20, 130
 

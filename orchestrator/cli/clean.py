@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from ..fleet.engine import connect
-from ..fleet.golden import cache_folder
-from ..fleet.image_sweep import sweep_all
-from ..fleet.reaper import reap
+from ..fleet.docker.engine import connect
+from ..fleet.docker.reaper import reap
+from ..image.golden import cache_folder
+from ..image.sweep import sweep_all
 
 LEFT = 20
 

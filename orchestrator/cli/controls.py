@@ -17,6 +17,11 @@ import typer
 from rich.console import Console
 
 from ..cases.model import Case
+from ..farm.backends import Local
+from ..farm.execute import execute
+from ..farm.job import Job
+from ..farm.planning import planned
+from ..image.embedded import embedded_image
 from ..pins import proofs
 from ..pins.profile import load_profile
 from ..plan.plan import PlannedCase
@@ -24,11 +29,6 @@ from ..report import build as report
 from ..report.controls import Finding, Pass, judged, verdicts, volatile
 from ..report.digests import results
 from ..settings import RunSettings
-from .backends import Local
-from .execute import execute
-from .image import embedded_image
-from .job import Job
-from .planning import planned
 from .progress import Progress
 from .run import Devices, Folder, count, prepare
 

@@ -12,11 +12,11 @@ import typer
 from ..coordinator.listening import listening
 from ..coordinator.opening import open_run
 from ..coordinator.server import Secrets
+from ..farm.execute import Interrupted, interruptible
+from ..farm.sealing import seal
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
-from .execute import Interrupted, interruptible
 from .run import INCOMPLETE, settings_of
-from .sealing import seal
 
 
 def coordinator(

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
+from ..device.beside import beside, booted
 from ..device.phone import Device
 from ..errors import UsageError
-from ..fleet.beside import beside, booted
-from ..fleet.phone_bake import bake_phone, prove_phone
+from ..image.phone_bake import bake_phone, prove_phone
 from ..pins.host import host_facts
 from ..pins.lock import read_lock
 from ..pins.profile import load_profile

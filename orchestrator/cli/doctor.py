@@ -22,7 +22,8 @@ from rich.table import Table
 
 from ..device.adb import adb_binary, adb_version
 from ..errors import EmufarmError
-from ..fleet.golden import cache_folder
+from ..image.embedded import cached_lock
+from ..image.golden import cache_folder
 from ..pins.code import repo_facts
 from ..pins.host import host_facts, unknown
 from ..pins.lock import BadLock
@@ -31,7 +32,6 @@ from ..pins.profile import images_folder, load_profile, profiles
 from ..pins.tools import TOOLS, sdk_facts
 from ..report.table import wide
 from ..settings import RunSettings
-from .image import cached_lock
 
 CANNOT_RUN = 1
 MB = 1 << 20

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from ..fleet.engine import connect
-from ..fleet.image_build import bake_image, build_only, order
-from ..fleet.image_shop import BASE_IMAGE, BASE_VARIABLE, Shop
-from ..fleet.image_verify import push as push_image
-from ..fleet.image_verify import standing
-from ..fleet.image_verify import verify as verify_image
+from ..fleet.docker.engine import connect
+from ..image.builder import BASE_IMAGE, BASE_VARIABLE, Shop
+from ..image.container_build import bake_image, build_only, order
+from ..image.verify import push as push_image
+from ..image.verify import standing
+from ..image.verify import verify as verify_image
 from ..pins.profile import images_folder, load_profile, profiles
 
 app = typer.Typer(help="Container images of phones: build, bake, verify, list, push.",

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from ..agent.choose import check_spec
+from ..farm.planning import planned
 from ..pins.profile import load_profile
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from .planning import planned
 from .table import table
 
 HEAD = ("episode", "seed", "seconds")

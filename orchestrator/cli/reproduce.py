@@ -16,6 +16,8 @@ from rich.console import Console
 
 from ..agent.choose import check_spec
 from ..errors import UsageError
+from ..farm.backends import BACKENDS, chosen
+from ..farm.job import Job
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.files import read_json
 from ..pins.manifest import MANIFEST
@@ -27,8 +29,6 @@ from ..report import build as report
 from ..report.same import Compared, comparable, compare, endings
 from ..settings import RunSettings
 from . import run as running
-from .backends import BACKENDS, chosen
-from .job import Job
 from .progress import Progress
 from .run import AgentCardFile, Devices, Noise
 from .table import table

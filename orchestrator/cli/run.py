@@ -16,6 +16,11 @@ from rich.console import Console
 from ..agent.choose import check_spec
 from ..cases.load import load_cases
 from ..errors import UsageError
+from ..farm.backends import BACKENDS, Backend, chosen
+from ..farm.documents import documents
+from ..farm.execute import execute
+from ..farm.job import Job
+from ..farm.planning import planned
 from ..pins import proofs
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.files import read_json, write_json
@@ -27,11 +32,6 @@ from ..plan.store import read_plan, write_plan
 from ..report import build as report
 from ..report.table import show, wide
 from ..settings import Limits, RunSettings
-from .backends import BACKENDS, Backend, chosen
-from .documents import documents
-from .execute import execute
-from .job import Job
-from .planning import planned
 from .progress import Progress
 
 INCOMPLETE, BELOW = 20, 1

@@ -14,12 +14,12 @@ import typer
 
 from ..device.adb import adb_binary
 from ..errors import EmufarmError
-from ..fleet.exits import as_shell
-from ..fleet.golden import cache_folder
-from ..fleet.last_words import last_words
-from ..fleet.standin import stand_in
-from ..fleet.wheelhouse import wheelhouse
-from .phones import boot, simulated_phone
+from ..farm.phones import boot, simulated_phone
+from ..fleet.local.exits import as_shell
+from ..fleet.local.last_words import last_words
+from ..image.golden import cache_folder
+from ..image.standin import stand_in
+from ..image.wheelhouse import wheelhouse
 
 app = typer.Typer()
 

@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 
 from ..coordinator.client import CoordinatorAway, CoordinatorClient
+from ..device.beside import beside
 from ..device.faults import DeviceFault
 from ..errors import UsageError
-from ..fleet.beside import beside
 from ..pins.lock import read_lock
 from ..pins.profile import load_profile
 from ..settings import Limits

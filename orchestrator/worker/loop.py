@@ -14,12 +14,7 @@ from typing import Any, TypeVar
 from ..agent.choose import make_agent
 from ..cases.model import Case
 from ..cases.render import CaseBroken, render
-from ..coordinator.client import (
-    CoordinatorAway,
-    CoordinatorClient,
-    CoordinatorRefused,
-    LeaseLost,
-)
+from ..coordinator.client import CoordinatorAway, CoordinatorClient, CoordinatorRefused, LeaseLost
 from ..coordinator.lease import Finished, Lease, Retired, Wait
 from ..device.faults import DeviceFault
 from ..device.found import found

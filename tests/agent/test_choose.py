@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.choose import (
-    check_backend,
-    check_spec,
-    command_words,
-    make_agent,
-    outside,
-)
+from orchestrator.agent.choose import check_backend, check_spec, command_words, make_agent, outside
 from orchestrator.agent.command import Command
 from orchestrator.agent.http import Http
 from orchestrator.cases.model import Budget

@@ -12,12 +12,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.cli.phones import boot, simulated_phone
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.device.wire import Wire
-from orchestrator.fleet import ports
+from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.fleet.local import ports
 from tests.e2e.engine import KEPT, Base, Engine
 
 ADBD = Base(f"{KEPT}:trixie-adbd", "trixie", "adbd")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.phones import boot, simulated_phone
 from orchestrator.device import Device, DeviceFault
+from orchestrator.farm.phones import boot, simulated_phone
 from tests.device.fakes import Listening
 from tests.ports import even_port
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.phones import simulator
 from orchestrator.device.adb import adb_binary
-from orchestrator.fleet.golden import GoldenImage
-from orchestrator.fleet.local import LocalDevice
-from orchestrator.fleet.reach import boot
+from orchestrator.farm.phones import simulator
+from orchestrator.fleet.local.device import LocalDevice
+from orchestrator.fleet.local.reach import boot
+from orchestrator.image.golden import GoldenImage
 from tests.episode.stage import Stage
-from tests.fleet.conftest import image, recipe
+from tests.image.golden_fixtures import image, recipe
 from tests.whole.conftest import booted, phone
 
 __all__ = ["booted", "image", "phone", "recipe", "stage", "stages_phone"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.evidence.audit.reading import LINE_LIMIT
-from tests.evidence.breaking import (
+from tests.evidence.breaking import (  # fmt: skip
     GONE,
     Break,
     append,
@@ -27,7 +27,7 @@ from tests.evidence.breaking import (
     where,
     without,
     write,
-)  # fmt: skip
+)
 
 OTHER = "0" * 64
 

@@ -10,14 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.evidence.audit import RULES, audit, audit_bundle, audit_run
-from tests.evidence.breaking import (
-    Break,
-    append,
-    at,
-    document,
-    lines,
-    put,
-)  # fmt: skip
+from tests.evidence.breaking import Break, append, at, document, lines, put  # fmt: skip
 from tests.evidence.breaks import BREAKS
 
 DOCS = Path(__file__).parents[2] / "docs" / "evidence.md"

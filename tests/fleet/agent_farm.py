@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from .docker_farm import BASE_IMAGE
+from tests.fleet.docker_farm import BASE_IMAGE
 
 ROOT = Path(__file__).parents[2]
 LABEL = "emufarm.test=agents"

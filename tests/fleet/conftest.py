@@ -5,45 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.phones import simulator
 from orchestrator.device.adb import adb_binary
-from orchestrator.fleet.bake import Oven
+from orchestrator.farm.phones import simulator
 from orchestrator.fleet.fact import Fact
-from orchestrator.fleet.golden import GoldenImage, Recipe, golden_image
-from orchestrator.fleet.local_fleet import LocalFleet
-from orchestrator.fleet.pair import Pair, Terms
-from orchestrator.pins.files import source_sha256
-from orchestrator.pins.profile import load_profile
-from orchestrator.sim import avd
+from orchestrator.fleet.local.fleet import LocalFleet
+from orchestrator.fleet.local.pair import Pair, Terms
+from orchestrator.image.golden import GoldenImage
+from tests.image.golden_fixtures import image, recipe
+
+__all__ = ["image", "recipe"]
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 PATIENCE_S = 120.0
-
-
-def create_avd(home: Path, name: str, config: Mapping[str, str]) -> None:
-    avd.create_avd(home, name, **{key.replace(".", "__"): text for key, text in config.items()})
-
-
-@pytest.fixture(scope="session")
-def recipe() -> Recipe:
-    program = source_sha256(Path(avd.__file__).parent)
-    oven = Oven(simulator(), adb_binary(), dict(os.environ), avd.EMBEDDED)
-    return Recipe(load_profile("sim-api34"), program, oven, create_avd)
-
-
-@pytest.fixture(scope="session")
-def image(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> GoldenImage:
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    return golden_image(recipe, shared / "cache", lambda line: None)
 
 
 @dataclass

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from orchestrator.fleet import containers, networks
-from orchestrator.fleet.containers import Limits, Listed, Mount
-from orchestrator.fleet.docker_fleet import DockerFleet
-from orchestrator.fleet.docker_ground import Ground
-from orchestrator.fleet.docker_terms import DockerTerms, Part
-from orchestrator.fleet.engine import Engine, NotThere, connect
+from orchestrator.fleet.docker import containers, networks
+from orchestrator.fleet.docker.containers import Limits, Listed, Mount
+from orchestrator.fleet.docker.engine import Engine, NotThere, connect
+from orchestrator.fleet.docker.fleet import DockerFleet
+from orchestrator.fleet.docker.owner import SLOT, Owner, owner
+from orchestrator.fleet.docker.run_resources import Ground
+from orchestrator.fleet.docker.terms import DockerTerms, Part
 from orchestrator.fleet.fact import Fact
-from orchestrator.fleet.owner import SLOT, Owner, owner
 from orchestrator.fleet.slot import Bounds
 
 BASE_IMAGE = "emufarm-base:bookworm"

@@ -11,12 +11,12 @@ import signal
 import sys
 from pathlib import Path
 
-from orchestrator.cli.phones import simulator
 from orchestrator.device.adb import adb_binary
-from orchestrator.fleet.local import Golden
-from orchestrator.fleet.local_fleet import LocalFleet
-from orchestrator.fleet.pair import Pair, Terms
-from orchestrator.fleet.work import work_folder
+from orchestrator.farm.phones import simulator
+from orchestrator.fleet.local.device import Golden
+from orchestrator.fleet.local.fleet import LocalFleet
+from orchestrator.fleet.local.pair import Pair, Terms
+from orchestrator.fleet.local.work_folder import work_folder
 
 STAND_IN = Path(__file__).with_name("stand_in_worker.py")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.fleet.container_end import code, told
-from orchestrator.fleet.containers import Limits, Seen
+from orchestrator.fleet.docker.container_end import code, told
+from orchestrator.fleet.docker.containers import Limits, Seen
 
 LIMITS = Limits(cpus=1.0, memory_mb=64, pids=8)
 

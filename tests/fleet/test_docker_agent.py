@@ -14,13 +14,12 @@ import pytest
 
 from orchestrator.coordinator.agents import AgentNews
 from orchestrator.errors import UsageError
-from orchestrator.fleet.containers import Limits
-from orchestrator.fleet.docker_agent import DockerAgents, agent_image
-from orchestrator.fleet.docker_fleet import DockerFleet
-from orchestrator.fleet.engine import Engine, connect
-
-from . import agent_farm as farm
-from .docker_farm import Run
+from orchestrator.fleet.docker.agents import DockerAgents, agent_image
+from orchestrator.fleet.docker.containers import Limits
+from orchestrator.fleet.docker.engine import Engine, connect
+from orchestrator.fleet.docker.fleet import DockerFleet
+from tests.fleet import agent_farm as farm
+from tests.fleet.docker_farm import Run
 
 pytestmark = pytest.mark.docker
 

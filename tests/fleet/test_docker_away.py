@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet.docker_fleet import DockerFleet
-from orchestrator.fleet.engine import DEFAULT_HOST, EngineAbsent, connect
-from orchestrator.fleet.reaper import reap
-
-from .docker_door import Door
-from .docker_farm import Run, ended, kill
+from orchestrator.fleet.docker.engine import DEFAULT_HOST, EngineAbsent, connect
+from orchestrator.fleet.docker.fleet import DockerFleet
+from orchestrator.fleet.docker.reaper import reap
+from tests.fleet.docker_door import Door
+from tests.fleet.docker_farm import Run, ended, kill
 
 pytestmark = [
     pytest.mark.docker,

@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.fleet import containers
-from orchestrator.fleet.docker_fleet import DockerFleet
-from orchestrator.fleet.engine import Engine, connect
-
-from .docker_farm import Run, ended, kill
+from orchestrator.fleet.docker import containers
+from orchestrator.fleet.docker.engine import Engine, connect
+from orchestrator.fleet.docker.fleet import DockerFleet
+from tests.fleet.docker_farm import Run, ended, kill
 
 pytestmark = pytest.mark.docker
 

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet import containers, networks
-from orchestrator.fleet.engine import Engine, connect
-from orchestrator.fleet.owner import owner
-from orchestrator.fleet.reaper import clear, reap
-from orchestrator.fleet.salvage import waiting
-
-from .docker_farm import Run
+from orchestrator.fleet.docker import containers, networks
+from orchestrator.fleet.docker.engine import Engine, connect
+from orchestrator.fleet.docker.owner import owner
+from orchestrator.fleet.docker.reaper import clear, reap
+from orchestrator.fleet.docker.salvage import waiting
+from tests.fleet.docker_farm import Run
 
 pytestmark = pytest.mark.docker
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.fleet.local import DeviceNotStarted, Golden, LocalDevice
-from orchestrator.sim.avd import create_avd
+from orchestrator.fleet.local.device import DeviceNotStarted, Golden, LocalDevice
+from orchestrator.image.simphone import simphone
 from tests.supervisor.supervised import alive, until
 
-SIMULATOR = (sys.executable, "-m", "orchestrator.sim", "-no-window", "-skip-adb-auth")
+SIMULATOR = (sys.executable, "-m", "simphone", "-no-window", "-skip-adb-auth")
 HOLDER = """
 import json, os, signal, sys
 from pathlib import Path
@@ -24,7 +24,7 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.device.supervisor import SupervisorClient
 from orchestrator.fleet.local import Golden, LocalDevice
 folder = Path(sys.argv[1])
-emulator = [sys.executable, "-m", "orchestrator.sim", "-no-window", "-skip-adb-auth"]
+emulator = [sys.executable, "-m", "simphone", "-no-window", "-skip-adb-auth"]
 golden = Golden(folder / "golden", "phone")
 with LocalDevice(folder / "device", golden, emulator, adb=adb_binary()) as running:
     facts = SupervisorClient(running.control_port, running.token_file.read_text().strip()).facts()
@@ -35,7 +35,7 @@ with LocalDevice(folder / "device", golden, emulator, adb=adb_binary()) as runni
 
 @pytest.fixture
 def golden(tmp_path: Path) -> Golden:
-    create_avd(tmp_path / "golden", "phone")
+    simphone().create_avd(tmp_path / "golden", "phone")
     return Golden(tmp_path / "golden", "phone")
 
 

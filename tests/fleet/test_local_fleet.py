@@ -15,13 +15,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device.supervisor import SupervisorClient
-from orchestrator.fleet.golden import GoldenImage
-from orchestrator.fleet.local_fleet import LocalFleet
-from orchestrator.fleet.pair import Pair
-from orchestrator.fleet.work import work_folder
+from orchestrator.fleet.local.fleet import LocalFleet
+from orchestrator.fleet.local.pair import Pair
+from orchestrator.fleet.local.work_folder import work_folder
+from orchestrator.image.golden import GoldenImage
+from tests.fleet.conftest import PATIENCE_S, Start, Watched, processes_of
 from tests.supervisor.supervised import until
-
-from .conftest import PATIENCE_S, Start, Watched, processes_of
 
 WAIT = ("wait", "0")
 

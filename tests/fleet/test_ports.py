@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.fleet import ports
+from orchestrator.fleet.local import ports
 
 FIRST = ports.FIRST
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.fleet.work import work_folder
+from orchestrator.fleet.local.work_folder import work_folder
 
 
 def test_a_folder_is_gone_after_its_run(tmp_path: Path) -> None:

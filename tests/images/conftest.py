@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
-from orchestrator.fleet import recipe
-from orchestrator.fleet.golden import cache_folder
-from orchestrator.fleet.standin import StandIn, stand_in
-from orchestrator.fleet.wheelhouse import wheelhouse
+from orchestrator.image import recipe
+from orchestrator.image.golden import cache_folder
+from orchestrator.image.standin import StandIn, stand_in
+from orchestrator.image.wheelhouse import wheelhouse
 from orchestrator.pins.profile import load_profile
 from tests.images import engine
 

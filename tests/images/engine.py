@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.fleet import recipe
+from orchestrator.image import recipe
 
 BASE_IMAGE = os.environ.get("EMUFARM_BASE_IMAGE", "emufarm-base:bookworm")
 LABEL = "emufarm.test=images"

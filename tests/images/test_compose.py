@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet import recipe
+from orchestrator.image import recipe
 from orchestrator.pins.profile import Part, load_profile
 from orchestrator.pins.system_image import system_image
 from tests.images.scripts import IMAGES, ROOT, load

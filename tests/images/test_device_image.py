@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet import recipe
-from orchestrator.fleet.standin import Zip
+from orchestrator.image import recipe
+from orchestrator.image.standin import Zip
 from orchestrator.pins.files import file_sha256
 from orchestrator.pins.system_image import system_image
 from tests.images.conftest import PROFILE, Kitchen

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
-from orchestrator.fleet import recipe
+from orchestrator.image import recipe
 from tests.images import engine
 from tests.images.conftest import PROFILE, Kitchen
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from orchestrator.cases.questions import Question
-from orchestrator.cli.phones import boot, simulated_phone
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import digest
+from orchestrator.farm.phones import boot, simulated_phone
 from orchestrator.oracle.make import make
 from orchestrator.oracle.oracle import Verdict
 from orchestrator.oracle.poll import ask_once, poll

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet.exits import exited_within
+from orchestrator.fleet.local.exits import exited_within
 from orchestrator.pins.tools import find_tool, sdk_facts, tool_version
 
 PATH = os.environ["PATH"]

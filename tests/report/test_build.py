@@ -27,16 +27,7 @@ from orchestrator.report import build
 from orchestrator.report.shape import REPORT, Coverage, EpisodeRow, Report
 from orchestrator.report.statistics import Method
 from orchestrator.report.table import show
-from tests.report.told import (
-    FAILED,
-    INFRA,
-    SUCCESS,
-    UNKNOWN,
-    a_plan,
-    a_run,
-    attempt,
-    settled,
-)
+from tests.report.told import FAILED, INFRA, SUCCESS, UNKNOWN, a_plan, a_run, attempt, settled
 
 
 def a_mixed_run(folder: Path, cases: int = 12, repeats: int = 3, **about: Any) -> Path:

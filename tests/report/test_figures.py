@@ -11,16 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.outcome import Outcome
 from orchestrator.report.build import coverage, figures
 from orchestrator.report.shape import EpisodeRow, Estimate, Figures, Share, Spent, Word
-from tests.report.told import (
-    AGENT,
-    FAILED,
-    INFRA,
-    SUCCESS,
-    UNKNOWN,
-    row,
-    spent,
-    word,
-)
+from tests.report.told import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, row, spent, word
 
 
 def told(rows: Sequence[EpisodeRow]) -> tuple[Figures, Figures]:

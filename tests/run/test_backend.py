@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Farm
+from tests.run.conftest import Farm
 
 SMOKE = "cases/smoke"
 

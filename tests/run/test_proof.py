@@ -12,13 +12,7 @@ from typing import Any
 import pytest
 
 from orchestrator.coordinator import chain
-from orchestrator.coordinator.transitions import (
-    EpisodeDecided,
-    Event,
-    RunOpened,
-    RunSealed,
-    Stored,
-)
+from orchestrator.coordinator.transitions import EpisodeDecided, Event, RunOpened, RunSealed, Stored
 from orchestrator.evidence import manifest
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.report import build

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from orchestrator.cli.phones import boot, simulated_phone
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.phone import Device
-from orchestrator.fleet.local import LocalDevice
+from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.fleet.local.device import LocalDevice
 
 CLEAN = "clean"
 PATIENCE_S = 120

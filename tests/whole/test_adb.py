@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim.programs.apks import apk
+from tests.whole.apks import apk
 from tests.whole.conftest import Phone
 
 MEGABYTE = 1 << 20

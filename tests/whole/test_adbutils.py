@@ -11,7 +11,7 @@ import adbutils
 import pytest
 
 from orchestrator.device.faults import DeviceFault
-from tests.sim.programs.apks import apk
+from tests.whole.apks import apk
 from tests.whole.conftest import CLEAN, Phone
 from tests.whole.person import until
 

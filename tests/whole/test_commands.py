@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.fleet import ports
+from orchestrator.fleet.local import ports
 from tests.whole.conftest import Phone
 
 PATIENCE_S = 120

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +16,8 @@ import pytest
 
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.phone import Device
-from orchestrator.fleet import ports
-from orchestrator.sim.avd import create_avd
+from orchestrator.fleet.local import ports
+from orchestrator.image.simphone import simphone
 from tests.whole.person import until
 
 PHONES = 8
@@ -62,8 +61,8 @@ def test_eight_phones_on_one_server_answer_each_for_itself(
         claims = [ports.claim() for _ in range(PHONES)]
         for claim in claims:
             cleanup.callback(claim.release)
-            create_avd(tmp_path / "avd", f"phone-{claim.port}")
-            command = [sys.executable, "-m", "orchestrator.sim", "-avd", f"phone-{claim.port}"]
+            simphone().create_avd(tmp_path / "avd", f"phone-{claim.port}")
+            command = [simphone().program, "-avd", f"phone-{claim.port}"]
             command += ["-port", str(claim.port), "-no-window", "-skip-adb-auth"]
             process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL)
             cleanup.callback(process.wait, 60)

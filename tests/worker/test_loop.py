@@ -34,9 +34,9 @@ from orchestrator.device.phone import Device
 from orchestrator.device.readiness import Readiness
 from orchestrator.evidence import manifest
 from orchestrator.evidence.bundle import Bundle, EvidenceLost
-from orchestrator.fleet.golden import GoldenImage
-from orchestrator.fleet.local import LocalDevice
-from orchestrator.fleet.reach import boot
+from orchestrator.fleet.local.device import LocalDevice
+from orchestrator.fleet.local.reach import boot
+from orchestrator.image.golden import GoldenImage
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 from orchestrator.worker import loop

@@ -1,0 +1,1 @@
+"""The application: wires the rooms into runs. The public Python API; nothing is printed here."""

@@ -1,0 +1,170 @@
+"""A run, executed: coordinator, API, fleet, until every episode is decided or nothing goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from ..coordinator.client import CoordinatorClient
+from ..coordinator.coordinator import Coordinator
+from ..coordinator.listening import listening
+from ..coordinator.messages import DeviceNote
+from ..coordinator.messages import Fact as Told
+from ..coordinator.opening import open_run
+from ..coordinator.server import Secrets
+from ..errors import EmufarmError
+from ..fleet.docker.owner import STAGING
+from ..fleet.fact import Fact
+from ..fleet.local.work_folder import work_folder
+from ..worker.staging import HELD, held, send_sealed
+from .grounds import Ground, Reached, ground_of
+from .job import Job
+from .observer import Observer
+from .sealing import record_devices, seal
+
+
+class Interrupted(EmufarmError):
+    """Ended in order because somebody asked; what is decided stays decided."""
+
+
+async def execute(job: Job, progress: Observer) -> bool:
+    """Whether every episode is decided; Interrupted where somebody asked it to end before."""
+    words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+    with work_folder() as work, interruptible() as interrupted:
+        async with (
+            open_run(job.run, job.plan, job.settings) as coordinator,
+            ground_of(job, progress.say) as ground,
+            listening(coordinator, words, ground.host) as url,
+        ):
+            progress.watch(coordinator)
+            if not coordinator.state.sealed:
+                await salvage(job.run / STAGING, url, words.worker, coordinator)
+            if not coordinator.over.is_set():
+                first = first_numbers(coordinator.state.devices)
+                reached = Reached(url, words.worker, work, first)
+                await attended(ground, reached, coordinator, interrupted, progress)
+                if await ground.salvage() and coordinator.stopped is None:
+                    await salvage(job.run / STAGING, url, words.worker, coordinator)
+            if coordinator.stopped is not None:
+                raise EmufarmError(str(coordinator.stopped))
+            if coordinator.state.finished:
+                await seal(job.run, coordinator)
+                return True
+            await asyncio.to_thread(record_devices, job.run)
+            if interrupted.is_set():
+                raise Interrupted(f"interrupted; `emufarm resume {job.run}` goes on with it")
+            return False
+
+
+async def attended(
+    ground: Ground,
+    reached: Reached,
+    coordinator: Coordinator,
+    interrupted: asyncio.Event,
+    progress: Observer,
+) -> None:
+    """A fleet, until all is decided, none of it is left, or somebody asks it to end."""
+    reports = Reports(coordinator)
+    async with ground.fleet(reached, reports.hear) as fleet:
+        coordinator.agents = fleet.agents
+        ends = {
+            asyncio.ensure_future(waited)
+            for waited in (coordinator.over.wait(), fleet.ended(), interrupted.wait())
+        }
+        done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in pending:
+            end.cancel()
+        for end in done:
+            end.result()
+    await reports.told()
+    progress.fleet_ended([slot.reason for slot in fleet.slots if slot.reason])
+
+
+async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
+    """What the workers of a killed run had sealed is committed; what they were at is void, and its
+    leases are free now and not when they run out: we hold the run's lock and their staging, so
+    none of them is at work any more."""
+    for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
+        with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
+            await asyncio.to_thread(_send_held, client, slot)
+    for token in list(coordinator.state.leases):
+        await coordinator.give_back(token, "the run was ended while this attempt was under way")
+
+
+def _send_held(client: CoordinatorClient, slot: Path) -> None:
+    with held(slot):
+        send_sealed(client, slot)
+        if [path.name for path in slot.iterdir()] == [HELD]:
+            shutil.rmtree(slot)  # nothing more is to come from it
+
+
+class Reports:
+    """What the fleet saw, on its way to the coordinator."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def hear(self, fact: Fact) -> None:
+        task = asyncio.get_running_loop().create_task(self._send(fact))
+        self._sending.add(task)
+
+    async def told(self) -> None:
+        await asyncio.gather(*self._sending)
+
+    async def _send(self, fact: Fact) -> None:
+        if self._coordinator.over.is_set():
+            return
+        match fact.kind:
+            case "device_not_started":
+                note = DeviceNote(
+                    device=fact.device, note=secrets.token_hex(8), event="failed",
+                    phase="provision", reason=fact.kind, text=fact.text[:4000],
+                )  # fmt: skip
+                await self._coordinator.device(note)
+            case "device_lost":
+                await self._lost(fact, "host_lost")
+            case "worker_lost":
+                await self._lost(fact, "worker_lost")
+            case "slot_given_up":
+                pass  # shown by the progress; its devices' ends are in the journal
+
+    async def _lost(self, fact: Fact, reason: Literal["host_lost", "worker_lost"]) -> None:
+        told = Told(device=fact.device, reason=reason, text=fact.text[:4000])
+        await self._coordinator.fact(told)
+
+
+def first_numbers(devices: Iterable[str]) -> dict[str, int]:
+    """On a resumed run a slot's devices count on from those it had."""
+    first: dict[str, int] = {}
+    for name in devices:
+        slot, _, number = name.rpartition(".")
+        first[slot] = max(first.get(slot, 1), int(number) + 1)
+    return first
+
+
+@contextmanager
+def interruptible() -> Iterator[asyncio.Event]:
+    """Set by Ctrl-C or SIGTERM; a second one ends the process at once, its children with it."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def ask() -> None:
+        if asked.is_set():
+            os._exit(130)
+        asked.set()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, ask)
+    try:
+        yield asked
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,56 @@
+"""A simulated phone for one command: a golden AVD, a supervisor, a device that is ready."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..device.adb import adb_binary
+from ..fleet.local.device import Golden, LocalDevice
+from ..fleet.local.reach import boot as boot
+from ..fleet.local.reach import reach as reach
+from ..image.embedded import device_env
+from ..image.simphone import simphone
+
+AVD = "emufarm"
+# What any emulator is started with that nobody looks at; the AVD and its ports come from the
+# supervisor.
+HEADLESS = ("-no-window", "-no-audio", "-no-boot-anim", "-no-metrics", "-skip-adb-auth")
+
+
+def simulator(*, noise: int | None = None, seed: int | None = None, fault: str = "") -> list[str]:
+    """The simulated phone's command, up to what the supervisor adds."""
+    words = [simphone().program, *HEADLESS]
+    for flag, value in (("-sim-noise", noise), ("-sim-seed", seed), ("-sim-fault", fault or None)):
+        if value is not None:
+            words += [flag, str(value)]
+    return words
+
+
+@contextmanager
+def simulated_phone(
+    *,
+    noise: int | None = None,
+    seed: int | None = None,
+    fault: str = "",
+    port: int | None = None,
+    adb_port: int | None = None,
+) -> Iterator[LocalDevice]:
+    """A phone that ends, with everything it wrote, when the block does."""
+    with tempfile.TemporaryDirectory(prefix="emufarm-") as name:
+        folder = Path(name)
+        simphone().create_avd(folder / "golden", AVD)
+        command = simulator(noise=noise, seed=seed, fault=fault)
+        golden = Golden(folder / "golden", AVD)
+        with LocalDevice(
+            folder / "device",
+            golden,
+            command,
+            adb=adb_binary(),
+            port=port,
+            adb_port=adb_port,
+            env=device_env(),
+        ) as running:
+            yield running

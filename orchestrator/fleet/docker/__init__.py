@@ -1,0 +1,1 @@
+"""The Docker backend: devices and workers as containers of one engine."""

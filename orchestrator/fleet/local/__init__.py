@@ -1,0 +1,1 @@
+"""The local backend: devices and workers as processes of this machine."""

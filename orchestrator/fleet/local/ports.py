@@ -1,0 +1,89 @@
+"""Which ports a local phone may take, held against every other farm on this machine.
+
+A user's own adb server probes the odd ports 5555-5585 when it starts, and would adopt a phone
+it finds there; so ours stand above. A claim is a locked file: it ends with the process that
+holds it, however that ends. The files stand in one place for all of a user's farms, whatever
+their environment: TMPDIR differs from run to run, and XDG_RUNTIME_DIR is there at a desk and not
+under cron or sudo. Farms of two users share no file; a port in use is not claimed, so what is
+left between them is the moment between a claim and the phone that listens on it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ...errors import UsageError
+
+FIRST, LAST = 5586, 5682
+FOLDER = Path("/tmp") / f"emufarm-ports-{os.getuid()}"
+# Below the range from which the kernel takes a port for every outgoing connection.
+_SERVER_OFFSET = 10_000
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A console port that is ours until released; the adb port is the one after it."""
+
+    port: int
+    lock: BinaryIO
+
+    @property
+    def server_port(self) -> int:
+        """For a private adb server, claimed with the console port."""
+        return _server_port(self.port)
+
+    def release(self) -> None:
+        self.lock.close()
+
+
+def _server_port(port: int) -> int:
+    return port + _SERVER_OFFSET if port + _SERVER_OFFSET < 65536 else port - _SERVER_OFFSET
+
+
+def _free(port: int) -> bool:
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            return True
+    except OSError:
+        return False
+
+
+def _lock(port: int) -> BinaryIO | None:
+    try:
+        FOLDER.mkdir(mode=0o700, exist_ok=True)
+        found = FOLDER.lstat()
+        # Anybody may write to /tmp: a folder or link that another user left is none of ours.
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise PermissionError("it belongs to somebody else")
+        file = (FOLDER / str(port)).open("ab")
+    except OSError as error:
+        raise UsageError(f"cannot hold ports in {FOLDER}: {error}; remove it") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return None
+    return file
+
+
+def claim(wanted: int | None = None) -> Claim:
+    """This port, or the first one that nobody uses."""
+    for port in (wanted,) if wanted is not None else range(FIRST, LAST + 1, 2):
+        if port % 2 or not 1024 <= port < 65535:
+            raise UsageError(f"console port {port}: choose an even number from 1024 to 65534")
+        lock = _lock(port)
+        if lock is None:
+            continue
+        if all(_free(each) for each in (port, port + 1, _server_port(port))):
+            return Claim(port, lock)
+        lock.close()
+    if wanted is not None:
+        held = f"{wanted}, {wanted + 1} or {_server_port(wanted)}"
+        raise UsageError(f"port {held} is in use: choose another --port")
+    raise UsageError(f"no free pair of ports from {FIRST} to {LAST}: stop some phones first")

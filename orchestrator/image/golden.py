@@ -1,0 +1,143 @@
+"""Where is the golden AVD of a profile? Made once, cached by digest, verified at every use.
+
+    <cache>/golden/<digest>/avd/               what devices are copied from; never run itself
+                           /golden.lock.json   pins/lock.py
+                           /MANIFEST.json      every file's digest, written last
+    <cache>/golden/.<digest>.lock              held by whoever looks or bakes
+                  /.<digest>.new/              a bake under way, or one that was killed
+
+An image gets its name by one rename, once it is proven; whoever is killed before leaves nothing
+that could be taken for one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import __version__
+from ..errors import EmufarmError, UsageError
+from ..events.canonical import digest
+from ..fleet.local.device import Golden
+from ..locks import alone
+from ..pins.files import read_json, tree, write_json
+from ..pins.lock import FILE as LOCK
+from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
+from ..pins.profile import Profile
+from .golden_bake import AVD, Oven, bake
+
+CACHE_VARIABLE = "EMUFARM_CACHE"
+MANIFEST = "MANIFEST.json"
+FORMAT = 2  # of the image; another one is baked again
+WAIT_S = 900.0  # for another process that bakes the same image
+
+Say = Callable[[str], None]
+CreateAvd = Callable[[Path, str, Mapping[str, str]], object]  # home, name, config.ini's keys
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that a golden AVD is made from."""
+
+    profile: Profile
+    program: str  # a digest that changes with the emulator
+    oven: Oven
+    create_avd: CreateAvd
+
+    @property
+    def digest(self) -> str:
+        return digest([FORMAT, __version__, self.profile.digest, self.program])
+
+
+@dataclass(frozen=True)
+class GoldenImage:
+    golden: Golden
+    lock: ImageLock
+
+
+class _Broken(Exception):
+    """Not an image, or no longer the one that was baked."""
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    if named := environ.get(CACHE_VARIABLE):
+        return Path(named).absolute()
+    try:
+        home = environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError as error:
+        raise UsageError(f"there is no home folder to cache in: set {CACHE_VARIABLE}") from error
+    return Path(home).absolute() / "emufarm"
+
+
+def golden_image(recipe: Recipe, cache: Path, say: Say) -> GoldenImage:
+    """The cached image, or a new one; `say` gets a line before anything that takes a while."""
+    folder, name = cache / "golden", recipe.digest
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        waiting = "waiting for another emufarm that is baking this image"
+        with alone(folder / f".{name}.lock", WAIT_S, lambda: say(waiting)):
+            try:
+                return _verified(folder / name, name)
+            except _Broken as why:
+                if (folder / name).exists():
+                    say(f"the cached image {name[:12]} is broken ({why}): baking it again")
+                    shutil.rmtree(folder / name)
+            say(f"baking the image of {recipe.profile.name}, once: {name[:12]}")
+            _sweep(folder, name)
+            _make(recipe, folder / f".{name}.new", folder / name)
+            return _verified(folder / name, name)
+    except OSError as error:
+        raise UsageError(
+            f"cannot keep images in {folder}: {error}; name another folder with {CACHE_VARIABLE}"
+        ) from error
+    except _Broken as error:
+        raise EmufarmError(
+            f"the image {name[:12]} is broken just after its bake: {error}"
+        ) from error
+
+
+def _verified(place: Path, name: str) -> GoldenImage:
+    """_Broken unless every file is as it was baked, and none came or went."""
+    try:
+        baked = read_json(place / MANIFEST)
+        lock = read_lock(place / LOCK)
+        there = tree(place, lambda path: path != MANIFEST)
+    except (OSError, ValueError, BadLock) as error:
+        raise _Broken(str(error)) from error
+    if there != baked:
+        # Whatever was read, it is compared as a manifest: anything else is unequal.
+        wrong = sorted(set(there.items()) ^ set(baked.items() if isinstance(baked, dict) else ()))
+        raise _Broken(f"{wrong[0][0] if wrong else MANIFEST} is not what was baked")
+    if lock.digest != name:
+        raise _Broken(f"its lock is that of {lock.digest[:12]}")
+    return GoldenImage(Golden(place / "avd", lock.avd, lock.snapshot), lock)
+
+
+def _make(recipe: Recipe, temporary: Path, place: Path) -> None:
+    image = temporary / "image"
+    try:
+        image.mkdir(parents=True)
+        recipe.create_avd(temporary / "empty", AVD, recipe.profile.avd)
+        empty = temporary / "empty"
+        lock = bake(recipe.oven, recipe.profile, empty, image / "avd", recipe.digest)
+        write_lock(image / LOCK, lock)
+        write_json(image / MANIFEST, tree(image))
+        image.rename(place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)  # what stays is the next baker's to sweep
+
+
+def _sweep(folder: Path, name: str) -> None:
+    """Remove what bakers left that were killed; a living one holds its lock."""
+    shutil.rmtree(folder / f".{name}.new", ignore_errors=True)
+    for left in folder.glob(".*.new"):
+        with left.with_suffix(".lock").open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            shutil.rmtree(left, ignore_errors=True)

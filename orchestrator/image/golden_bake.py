@@ -1,0 +1,89 @@
+"""How does an empty AVD become a phone that every attempt can start from?
+
+Boot, set up, wait until it stands still, leave a marker, save; then start from what was saved and
+see that it is the same phone. What was not seen to work gets no lock.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..fleet.local.device import Golden, LocalDevice
+from ..fleet.local.exits import exited_within
+from ..fleet.local.reach import boot
+from ..pins.contents import snapshot_sha256
+from ..pins.files import file_sha256
+from ..pins.lock import ImageLock
+from ..pins.profile import Profile
+from ..pins.system_image import system_image
+from .phone_bake import BakeFailed as BakeFailed
+from .phone_bake import bake_phone, prove_phone
+
+AVD = "emufarm"
+KILL_S = 30.0
+
+
+@dataclass(frozen=True)
+class Oven:
+    """What phones are run with while an image is made."""
+
+    emulator: Sequence[str]
+    adb: Path
+    env: Mapping[str, str]
+    system_image: Path  # the folder that the emulator takes its system from
+    boot_s: float = 120.0
+
+    def device(self, folder: Path, golden: Golden, *extra: str) -> LocalDevice:
+        command = [*self.emulator, *extra]
+        return LocalDevice(folder, golden, command, adb=self.adb, env=self.env)
+
+
+def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
+    """Leaves the AVD in `folder`; `empty` holds a fresh one, and everything else goes there."""
+    nonce, system = secrets.token_hex(8), system_image(oven.system_image)
+    # An emulator told to end would else save a snapshot of its own beside ours.
+    with oven.device(empty / "device", Golden(empty, AVD), "-no-snapshot-save") as running:
+        device, _ = boot(running, oven.boot_s)
+        baked = bake_phone(device, profile, nonce, _quiet)
+        device.console.kill()
+        if running.pid is None or not exited_within(running.pid, KILL_S):
+            raise BakeFailed(f"the emulator did not end within {KILL_S:g} s of its console's kill")
+    shutil.move(empty / "device" / "avd", folder)
+    avd = folder / f"{AVD}.avd"
+    for held in avd.glob("*.lock"):
+        held.unlink()
+    snapshot = avd / "snapshots" / profile.snapshot
+    lock = ImageLock(
+        digest=digest,
+        profile=profile.name,
+        profile_digest=profile.digest,
+        avd=AVD,
+        snapshot=profile.snapshot,
+        boot_id=baked.boot_id,
+        nonce=baked.nonce,
+        fingerprint=baked.fingerprint,
+        emulator_version=baked.emulator_version,
+        adb_version=baked.adb_version,
+        system_image=system,
+        config_ini=(avd / "config.ini").read_text("utf-8"),
+        config_sha256=file_sha256(avd / "config.ini"),
+        snapshot_sha256=snapshot_sha256(snapshot),
+        baked_ts_ms=time.time_ns() // 1_000_000,
+    )
+    _prove(oven, lock, folder, empty / "proof")
+    return lock
+
+
+def _prove(oven: Oven, lock: ImageLock, home: Path, folder: Path) -> None:
+    with oven.device(folder, Golden(home, lock.avd, lock.snapshot)) as running:
+        device, _ = boot(running, oven.boot_s)
+        prove_phone(device, lock, _quiet)
+
+
+def _quiet(line: str) -> None:
+    """A bake on this machine is told by whoever wanted it, in one line."""

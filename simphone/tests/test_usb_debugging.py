@@ -1,0 +1,127 @@
+"""USB debugging: adbd runs exactly while the setting says so; the console does not care."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from simphone.phone import Phone
+from simphone.shell.interpreter import run_script
+from simphone.streams import Collected, Fixed
+from tests.adbd.stand_in import raw_host
+from tests.apps.person import Person
+from tests.booted import ask, booted, is_up, new_phone, until
+
+QUIET_S = 0.2
+
+
+async def answers(phone: Phone) -> bool:
+    """Whether a host that introduces itself hears anything."""
+    async with raw_host(phone.adbd.port) as host:
+        try:
+            async with asyncio.timeout(QUIET_S):
+                await host.introduce()
+        except TimeoutError:
+            return False
+    return True
+
+
+async def sh(phone: Phone, script: str) -> str:
+    out = Collected()
+    await run_script(phone.world, script, stdin=Fixed(), stdout=out, stderr=out)
+    return out.data.decode()
+
+
+def runs(phone: Phone) -> bool:
+    return phone.world.processes.find("adbd") is not None
+
+
+async def test_a_person_switches_it_off_and_on_in_the_developer_options(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        person = Person(phone.world)
+        person.open("Settings")
+        person.scroll_to("System")
+        person.tap("System")
+        person.tap("Developer options")
+        assert await answers(phone)
+        async with raw_host(phone.adbd.port) as host:
+            await host.introduce()
+            person.tap("USB debugging")
+            assert await asyncio.wait_for(host.hung_up_on(), 60) == b""
+        assert not await answers(phone)
+        assert not runs(phone)
+        assert await sh(phone, "getprop init.svc.adbd; settings get global adb_enabled") == (
+            "stopped\n0\n"
+        )
+        assert await ask(phone, "ping") == "I am alive!\r\nOK\r\n"
+        person.tap("USB debugging")
+        await until(lambda: phone.adbd.enabled)
+        assert await answers(phone)
+        assert await sh(phone, "getprop init.svc.adbd") == "running\n"
+
+
+async def test_developer_options_take_it_with_them(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        await sh(phone, "am start -a android.settings.APPLICATION_DEVELOPMENT_SETTINGS")
+        person = Person(phone.world)
+        person.tap("Use developer options")
+        await until(lambda: not phone.adbd.enabled)
+        assert not person.sees("USB debugging")
+
+
+@pytest.mark.parametrize("off", [
+    "settings put global adb_enabled 0",
+    "settings delete global adb_enabled",
+    "content update --uri content://settings/global/adb_enabled --bind value:s:0",
+])  # fmt: skip
+async def test_every_way_of_writing_the_setting_counts(tmp_path: Path, off: str) -> None:
+    async with booted(tmp_path) as phone:
+        await sh(phone, off)
+        await until(lambda: not phone.adbd.enabled)
+        assert not await answers(phone)
+        await sh(phone, "settings put global adb_enabled 1")
+        await until(lambda: phone.adbd.enabled)
+        assert await answers(phone)
+
+
+async def test_it_stays_off_through_a_reboot_and_ends_with_a_loaded_snapshot(
+    tmp_path: Path,
+) -> None:
+    async with booted(tmp_path) as phone:
+        await ask(phone, "avd snapshot save on")
+        await sh(phone, "settings put global adb_enabled 0")
+        await until(lambda: not phone.adbd.enabled)
+        await ask(phone, "avd snapshot save off")
+        boot_id = phone.world.boot_id
+        phone.reboot()
+        await until(lambda: phone.world.boot_id != boot_id and is_up(phone))
+        assert not await answers(phone)
+        for tag, heard in (("on", True), ("off", False), ("on", True)):
+            assert await ask(phone, f"avd snapshot load {tag}") == "OK\r\n"
+            assert await answers(phone) == heard
+            assert runs(phone) == heard
+
+
+async def test_a_phone_left_with_it_off_starts_with_it_off(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        await sh(phone, "settings put global adb_enabled 0")
+        avd = phone.avd
+    again = new_phone(tmp_path, avd=avd)
+    await again.listen()
+    try:
+        again.power_on()
+        await until(lambda: is_up(again))
+        assert not await answers(again)
+    finally:
+        await again.stop()
+
+
+async def test_a_stopped_guest_is_not_answering_for_being_enabled(tmp_path: Path) -> None:
+    async with booted(tmp_path) as phone:
+        await sh(phone, "settings put global adb_enabled 0")
+        await until(lambda: not phone.adbd.enabled)
+        phone.stop_guest()
+        phone.start_guest()
+        assert not await answers(phone)

@@ -1,0 +1,65 @@
+"""Where images are made for the tests of this folder, and one that was baked there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from orchestrator.fleet.docker import images
+from orchestrator.fleet.docker.engine import Engine, connect
+from orchestrator.image.builder import Shop
+from orchestrator.image.container_build import DockerImage, Order, bake_image, order
+from orchestrator.image.golden import cache_folder
+from orchestrator.image.sweep import KEPT, MADE, images_of, sweep
+from orchestrator.pins.profile import FILE, Profile, load_profile
+from tests.image.full_engine import BASE_IMAGE
+from tests.image.golden_fixtures import image, recipe
+
+__all__ = ["image", "recipe"]
+
+NAME = "sim-api34"
+IMAGES = Path(__file__).parents[2] / "images"
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    engine = connect()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="session")
+def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """With a cache and an images folder of its own, and the machine's wheels."""
+    place = tmp_path_factory.mktemp("shop")
+    wheels = cache_folder() / "wheels"
+    wheels.mkdir(parents=True, exist_ok=True)
+    (place / "cache").mkdir()
+    (place / "cache" / "wheels").symlink_to(wheels)
+    home = place / "images" / NAME
+    home.mkdir(parents=True)
+    (home / FILE).write_bytes((IMAGES / NAME / FILE).read_bytes())
+    shop = Shop(engine, print, place / "cache", place / "images", BASE_IMAGE)
+    yield shop
+    for lock in sorted((shop.cache / "images").glob("*.lock")):
+        images.remove(engine, [*images.named(engine, images_of(lock))])
+        if lock.with_suffix(KEPT).exists():  # for a next build, which there is not
+            lock.with_suffix(KEPT).replace(lock.with_suffix(MADE))
+        sweep(engine, lock)
+
+
+@pytest.fixture(scope="session")
+def profile(shop: Shop) -> Profile:
+    return load_profile(NAME, shop.images)
+
+
+@pytest.fixture(scope="session")
+def placed(shop: Shop, profile: Profile) -> Order:
+    return order(shop, profile)
+
+
+@pytest.fixture(scope="session")
+def baked(shop: Shop, placed: Order) -> DockerImage:
+    return bake_image(shop, placed)

@@ -1,0 +1,13 @@
+"""The simulated phone behind a lie that real ones tell: it boots cold whatever it was to load."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+words = sys.argv[1:]
+if "-snapshot" in words:
+    at = words.index("-snapshot")
+    words[at : at + 2] = []
+    words.remove("-force-snapshot-load")
+os.execv(sys.executable, [sys.executable, "-m", "simphone", *words])

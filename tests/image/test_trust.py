@@ -1,0 +1,174 @@
+"""An image, its labels, its lock and its name in a registry: whichever lies, it is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.fleet.docker import containers, images
+from orchestrator.fleet.docker.images import ImageFailed
+from orchestrator.image.builder import Shop
+from orchestrator.image.container_build import DockerImage
+from orchestrator.image.container_job import packed
+from orchestrator.image.container_pins import RECIPE_LABEL, contents_of
+from orchestrator.image.sweep import BAKE, MAKER
+from orchestrator.image.verify import push, standing, verify
+from orchestrator.pins.lock import ImageLock, read_lock, write_lock
+from orchestrator.pins.profile import Profile
+from tests.e2e.engine import install
+from tests.ports import even_port
+from tests.supervisor.supervised import until
+
+pytestmark = pytest.mark.docker
+
+
+def test_an_image_does_not_answer_for_itself(
+    shop: Shop, baked: DockerImage, tmp_path: Path
+) -> None:
+    """Not by a program of the same name in the folder that it starts in."""
+    spec = containers.Spec(
+        "emufarm-test-fooled", baked.image, (), {BAKE: "a test"}, "none",
+        containers.Limits(1.0, 256, 64), writable=True,
+    )  # fmt: skip
+    fake = {f"orchestrator/{name}": b"" for name in ("__init__.py", "pins/__init__.py")}
+    id = containers.create(shop.engine, spec)
+    try:
+        answer = {**fake, "orchestrator/pins/contents.py": b"print('{}')"}
+        containers.put(shop.engine, id, "/var/emu", packed(answer))
+        liar = images.commit(shop.engine, id, {BAKE: "", MAKER: "a test"})
+    finally:
+        containers.remove(shop.engine, id)
+    try:
+        told = contents_of(shop.engine, liar, {BAKE: "a test"}, print)
+    finally:
+        images.remove(shop.engine, [liar])
+    assert told.snapshots == {"clean": baked.lock.snapshot_sha256}
+
+
+def relabelled(shop: Shop, baked: DockerImage, *changes: str) -> str:
+    """An image that holds the same and says something else of itself."""
+    spec = containers.Spec(
+        "emufarm-test-liar", baked.image, (), {BAKE: "a test"}, "none",
+        containers.Limits(1.0, 256, 64), writable=True,
+    )  # fmt: skip
+    id = containers.create(shop.engine, spec)
+    try:
+        return images.commit(shop.engine, id, dict(change.split("=") for change in changes))
+    finally:
+        containers.remove(shop.engine, id)
+
+
+@pytest.fixture
+def restored(shop: Shop, profile: Profile, baked: DockerImage) -> Iterator[ImageLock]:
+    """The baked image has its name and its lock again afterwards."""
+    yield baked.lock
+    liar = images.image(shop.engine, baked.tag)
+    images.give_tag(shop.engine, baked.image, baked.tag)
+    write_lock(shop.lock_file(profile), baked.lock)
+    if liar is not None and liar.id != baked.image:
+        images.remove(shop.engine, [liar.id])
+
+
+def test_an_image_that_is_not_the_locked_one_is_refused(
+    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+) -> None:
+    images.give_tag(shop.engine, relabelled(shop, baked, "a=b"), baked.tag)
+    with pytest.raises(ImageFailed, match=r"the image is sha256:\w+, locked is sha256:"):
+        verify(shop, profile)
+    assert standing(shop, profile).state.startswith("the image is sha256:")
+
+
+def test_a_label_that_lies_is_told(
+    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+) -> None:
+    """Also where the lock was made to name the liar."""
+    liar = relabelled(shop, baked, f"{RECIPE_LABEL}={'0' * 64}")
+    images.give_tag(shop.engine, liar, baked.tag)
+    assert restored.container is not None
+    named = replace(restored, container=replace(restored.container, image=liar))
+    write_lock(shop.lock_file(profile), named)
+    with pytest.raises(ImageFailed, match=rf"label {RECIPE_LABEL} says 0000"):
+        verify(shop, profile)
+
+
+def test_a_lock_that_lies_about_what_is_inside_is_told(
+    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+) -> None:
+    """Id and labels agree, the hash of the snapshot does not."""
+    assert restored.container is not None
+    lie = replace(restored.container, snapshots={"clean": "0" * 64})
+    write_lock(shop.lock_file(profile), replace(restored, container=lie))
+    with pytest.raises(ImageFailed, match=r"the snapshot clean is \w+, locked is 0000"):
+        verify(shop, profile)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """Debian's, on loopback; an engine takes plain HTTP from there."""
+    name = "docker-registry"
+    if shutil.which(name) is None and os.getuid() != 0:
+        pytest.skip(f"{name} is not installed, and to install it needs root")
+    install({name: name})
+    program = shutil.which(name)
+    assert program is not None
+    host = f"127.0.0.1:{even_port()}"
+    told = {
+        "version": 0.1,
+        "storage": {"filesystem": {"rootdirectory": str(tmp_path / "registry")}},
+        "http": {"addr": host},
+    }
+    (tmp_path / "registry.yml").write_text(json.dumps(told))
+    with (tmp_path / "registry.log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, "serve", str(tmp_path / "registry.yml")], stdout=log, stderr=log
+        )
+    try:
+        until(lambda: answers(host), "the registry")
+        yield host
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def answers(host: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{host}/v2/", timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def test_a_pushed_image_has_its_digest_in_the_lock(
+    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock, registry: str
+) -> None:
+    target, digest = push(shop, profile, f"{registry}/farm/{profile.name}")
+    assert target == f"{registry}/farm/{profile.name}:{baked.tag.rpartition(':')[2]}"
+    lock = read_lock(shop.lock_file(profile))
+    assert lock.container is not None
+    assert lock.container.pushed == {target: digest}
+    tag = target.rpartition(":")[2]
+    request = urllib.request.Request(
+        f"http://{registry}/v2/farm/{profile.name}/manifests/{tag}",
+        headers={"Accept": "application/vnd.docker.distribution.manifest.v2+json"},
+    )
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        assert answer.headers["Docker-Content-Digest"] == digest
+    images.remove(shop.engine, [target])
+
+
+def test_what_no_registry_takes_is_told_and_keeps_no_second_name(
+    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+) -> None:
+    nobody = f"127.0.0.1:{even_port()}/farm/x"
+    with pytest.raises(ImageFailed, match=r"was not pushed: .*connection refused"):
+        push(shop, profile, nobody)
+    assert not [name for name in images.named(shop.engine, MAKER) if name.startswith(nobody)]
+    assert read_lock(shop.lock_file(profile)) == baked.lock
