@@ -198,7 +198,7 @@ async def test_a_fleet_may_be_stopped_while_it_starts(fleet: Start, watched: Wat
 async def test_a_deaf_worker_is_killed(
     fleet: Start, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.fleet.worker_process.STOP_S", 0.2)
+    monkeypatch.setattr("orchestrator.fleet.local.worker_process.STOP_S", 0.2)
     async with fleet(lambda pair: ("deaf",)):
         pair = await watched.pair()
         await started(pair)

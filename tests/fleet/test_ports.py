@@ -96,7 +96,7 @@ def test_a_link_that_somebody_left_there_is_not_followed(own_folder: Path) -> No
 
 
 def test_every_farm_of_a_user_looks_in_the_same_place(tmp_path: Path) -> None:
-    script = "from orchestrator.fleet import ports; print(ports.FOLDER)"
+    script = "from orchestrator.fleet.local import ports; print(ports.FOLDER)"
     seen = set()
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

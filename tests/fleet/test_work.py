@@ -27,7 +27,8 @@ def test_two_living_runs_leave_each_other_alone(tmp_path: Path) -> None:
 
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from orchestrator.fleet.work import work_folder\n"
+        "import sys; from pathlib import Path\n"
+        "from orchestrator.fleet.local.work_folder import work_folder\n"
         "with work_folder(Path(sys.argv[1])) as folder: print(folder, flush=True); input()"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]

@@ -291,7 +291,7 @@ def test_a_licence_is_accepted_by_a_person(shop: Shop) -> None:
 def test_a_profile_that_needs_kvm_is_not_baked_without(
     shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.fleet.image_shop.KVM", str(tmp_path / "kvm"))
+    monkeypatch.setattr("orchestrator.image.builder.KVM", str(tmp_path / "kvm"))
     pixel = load_profile("pixel-api34")
     (shop.images / pixel.name).mkdir()
     accepting = replace(shop, accept_licence=True)

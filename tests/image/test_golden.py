@@ -74,7 +74,7 @@ def test_a_changed_emulator_or_profile_or_version_is_another_image(
         replace(recipe, program="another").digest,
         replace(recipe, profile=changed(recipe.profile)).digest,
     ]
-    monkeypatch.setattr("orchestrator.fleet.golden.__version__", "0.0.0")
+    monkeypatch.setattr("orchestrator.image.golden.__version__", "0.0.0")
     assert len({*digests, recipe.digest}) == 4
 
 
@@ -91,7 +91,7 @@ def bakes(image: GoldenImage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         shutil.copytree(image.golden.home, folder)
         return image.lock
 
-    monkeypatch.setattr("orchestrator.fleet.golden.bake", copy)
+    monkeypatch.setattr("orchestrator.image.golden.bake", copy)
     return done
 
 
@@ -166,7 +166,7 @@ def test_a_bake_that_fails_leaves_nothing(
     def fail(*_: object) -> ImageLock:
         raise BakeFailed("it did not rise")
 
-    monkeypatch.setattr("orchestrator.fleet.golden.bake", fail)
+    monkeypatch.setattr("orchestrator.image.golden.bake", fail)
     with pytest.raises(BakeFailed, match="did not rise"):
         golden_image(recipe, tmp_path, no_say)
     assert [path.name for path in (tmp_path / "golden").iterdir()] == [f".{recipe.digest}.lock"]

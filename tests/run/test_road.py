@@ -119,7 +119,7 @@ def emulator_of(run: int, device: str) -> int:
             environ = (folder / "environ").read_bytes()
         except OSError:
             continue
-        phone = b"simphone" in words and f"/{device}/".encode() in environ
+        phone = any(w.endswith(b"/simphone") for w in words) and f"/{device}/".encode() in environ
         if phone and run in ancestors(int(folder.name)):
             return int(folder.name)
     raise AssertionError(f"no emulator of {device}")
