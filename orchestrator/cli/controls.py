@@ -29,7 +29,7 @@ from ..report import build as report
 from ..report.controls import Finding, Pass, judged, verdicts, volatile
 from ..report.digests import results
 from ..settings import RunSettings
-from .progress import Progress
+from .progress import ProgressDisplay
 from .run import Devices, Folder, count, prepare
 
 FAILED, UNPROVEN = 1, 20
@@ -81,15 +81,15 @@ def check(
     findings: list[Finding] = []
     passes: list[Pass] = []
     cases: tuple[PlannedCase, ...] = ()  # the same for all controls
-    with Progress(Console()) as progress:
-        backend = Local(embedded_image(profile, progress.say))
+    with ProgressDisplay(Console()) as progress:
+        backend = Local(embedded_image(profile, progress.notify))
         for control in controls(seed):
             settings = RunSettings(seed=seed, agent=control.agent, noise=control.noise)
             plan = planned(folder, settings, profile, k)
             cases = plan.cases
             place = runs / CHECKS / f"{stamp}-{control.name}"
             prepare(place, plan, settings, profile, backend, folder)
-            progress.say(f"control {control.name}: {len(plan.episodes)} episodes")
+            progress.notify(f"control {control.name}: {len(plan.episodes)} episodes")
             job = Job(place, plan, settings, profile, backend, phones)
             passes.append(carried_out(job, progress))
             findings += judged(control.agent, passes[-1].rows)
@@ -118,7 +118,7 @@ def tell(findings: Sequence[Finding], known: proofs.Proven, cases: Sequence[str]
         raise typer.Exit(UNPROVEN)
 
 
-def carried_out(job: Job, progress: Progress) -> Pass:
+def carried_out(job: Job, progress: ProgressDisplay) -> Pass:
     """One control's pass over all episodes."""
     asyncio.run(execute(job, progress))
     return Pass(report.save(job.run).episodes, results(job.run))

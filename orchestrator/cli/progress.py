@@ -1,7 +1,8 @@
-"""What a person sees while a run goes on: a live table on a terminal, plain lines elsewhere."""
+"""Shows a run's progress: a live table on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,7 +12,6 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from ..coordinator.coordinator import Coordinator
 from ..coordinator.transitions import (
     AttemptCommitted,
     AttemptLost,
@@ -21,18 +21,19 @@ from ..coordinator.transitions import (
     EpisodeDecided,
     Event,
 )
+from ..farm.run_events import Journaled, Notice, RunEvent, RunStarted
 from ..outcome import Outcome
 
 REFRESHES_S = 4
 
 
-class Progress:
-    """Quiet, live or plain; everything it shows comes from the coordinator's transitions."""
+class ProgressDisplay:
+    """Shows a run's events: live, as plain lines, or not at all. Call it with each event."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console = console
         self._quiet = quiet
-        self._coordinator: Coordinator | None = None
+        self._view: Callable[[], dict[str, Any]] | None = None
         self._live: Live | None = None
         if console.is_terminal and not quiet:
             self._live = Live(
@@ -53,29 +54,26 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
-    def say(self, text: str) -> None:
+    def __call__(self, event: RunEvent) -> None:
+        match event:
+            case Notice():
+                self.notify(event.text)
+            case RunStarted():
+                self._view = event.view
+            case Journaled():
+                if line := self._line(event.event):
+                    self.notify(line)
+
+    def notify(self, text: str) -> None:
         if not self._quiet:
             self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    def watch(self, coordinator: Coordinator) -> None:
-        self._coordinator = coordinator
-        coordinator.subscribe(self._event)
-
-    def fleet_ended(self, reasons: list[str]) -> None:
-        for reason in dict.fromkeys(reasons):
-            self.say(f"device trouble: {reason}")
-
-    def _event(self, event: Event) -> None:
-        line = self._line(event)
-        if line:
-            self.say(line)
-
     def _line(self, event: Event) -> str:
-        """Trouble is always told; each decision only where there is no live table."""
+        """Trouble is always shown; a decision only where there is no live table."""
         match event:
             case EpisodeDecided() if self._live is None:
-                assert self._coordinator is not None
-                view = self._coordinator.view()
+                assert self._view is not None
+                view = self._view()
                 extra = f" ({event.reason})" if event.reason else ""
                 seen = f", violations: {', '.join(event.violations)}" if event.violations else ""
                 return (
@@ -98,9 +96,9 @@ class Progress:
         return ""
 
     def _table(self) -> Group | Text:
-        if self._coordinator is None:
+        if self._view is None:
             return Text("starting ...")
-        view = self._coordinator.view()
+        view = self._view()
         bar = ProgressBar(total=max(1, view["total"]), completed=view["decided"], width=40)
         outcomes = "  ".join(f"{name} {count}" for name, count in sorted(view["outcomes"].items()))
         head = Table.grid(padding=(0, 2))

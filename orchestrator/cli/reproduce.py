@@ -29,7 +29,7 @@ from ..report import build as report
 from ..report.same import Compared, comparable, compare, endings
 from ..settings import RunSettings
 from . import run as running
-from .progress import Progress
+from .progress import ProgressDisplay
 from .run import AgentCardFile, Devices, Noise
 from .table import table
 
@@ -110,11 +110,11 @@ def again(
         raise UsageError(f"the profile {profile.name} changed since {place} was planned")
     folder = Path(read_json(place / MANIFEST)["reproducibility"]["cases_folder"])
     fresh = free_name(place)
-    with Progress(Console(stderr=quiet), quiet=quiet) as progress:
-        backend = chosen(word, profile, plan.agent, progress.say)
+    with ProgressDisplay(Console(stderr=quiet), quiet=quiet) as progress:
+        backend = chosen(word, profile, plan.agent, progress.notify)
         before = running.image_of(place)
         if backend.lock.digest != before:
-            progress.say(
+            progress.notify(
                 f"the image is {backend.lock.digest[:12]}, {place} was run on {before[:12]}: "
                 "a difference may come from it"
             )

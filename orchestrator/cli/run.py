@@ -32,7 +32,7 @@ from ..plan.store import read_plan, write_plan
 from ..report import build as report
 from ..report.table import show, wide
 from ..settings import Limits, RunSettings
-from .progress import Progress
+from .progress import ProgressDisplay
 
 INCOMPLETE, BELOW = 20, 1
 
@@ -88,8 +88,8 @@ def run(
     place = runs / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
     if (place / PLAN).exists():
         raise UsageError(f"{place} exists already: `emufarm resume {place}`, or choose --run")
-    with Progress(Console(stderr=as_json), quiet=as_json) as progress:
-        its = chosen(backend, phone, agent, progress.say)
+    with ProgressDisplay(Console(stderr=as_json), quiet=as_json) as progress:
+        its = chosen(backend, phone, agent, progress.notify)
         prepare(place, plan, settings, phone, its, folder, card)
         job = Job(place, plan, settings, phone, its, phones)
         complete = carry_out(job, progress)
@@ -115,8 +115,8 @@ def resume(
     profile = load_profile(plan.profile)
     if profile.digest != plan.profile_digest:
         raise UsageError(f"the profile {profile.name} changed since {place} was planned")
-    with Progress(Console(stderr=as_json), quiet=as_json) as progress:
-        backend = chosen(backend_of(place), profile, plan.agent, progress.say)
+    with ProgressDisplay(Console(stderr=as_json), quiet=as_json) as progress:
+        backend = chosen(backend_of(place), profile, plan.agent, progress.notify)
         lock = image_of(place)
         if backend.lock.digest != lock:
             raise UsageError(
@@ -161,9 +161,9 @@ def prepare(
         raise UsageError(f"cannot write the run to {place}: {error.strerror}") from error
 
 
-def carry_out(job: Job, progress: Progress) -> bool:
+def carry_out(job: Job, progress: ProgressDisplay) -> bool:
     """Whether every episode is decided."""
-    progress.say(
+    progress.notify(
         f"run {job.run}: {len(job.plan.episodes)} episodes of {len(job.plan.cases)} cases, agent "
         f"{job.plan.agent}, {job.devices} phones, {job.backend.name}, plan {job.plan.digest[:12]}"
     )

@@ -26,7 +26,7 @@ from ..fleet.local.work_folder import work_folder
 from ..worker.staging import HELD, held, send_sealed
 from .grounds import Ground, Reached, ground_of
 from .job import Job
-from .observer import Observer
+from .run_events import Journaled, Notice, OnEvent, RunStarted
 from .sealing import record_devices, seal
 
 
@@ -34,22 +34,23 @@ class Interrupted(EmufarmError):
     """Ended in order because somebody asked; what is decided stays decided."""
 
 
-async def execute(job: Job, progress: Observer) -> bool:
+async def execute(job: Job, on_event: OnEvent) -> bool:
     """Whether every episode is decided; Interrupted where somebody asked it to end before."""
     words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
     with work_folder() as work, interruptible() as interrupted:
         async with (
             open_run(job.run, job.plan, job.settings) as coordinator,
-            ground_of(job, progress.say) as ground,
+            ground_of(job, lambda line: on_event(Notice(line))) as ground,
             listening(coordinator, words, ground.host) as url,
         ):
-            progress.watch(coordinator)
+            coordinator.subscribe(lambda event: on_event(Journaled(event)))
+            on_event(RunStarted(job.run, coordinator.view))
             if not coordinator.state.sealed:
                 await salvage(job.run / STAGING, url, words.worker, coordinator)
             if not coordinator.over.is_set():
                 first = first_numbers(coordinator.state.devices)
                 reached = Reached(url, words.worker, work, first)
-                await attended(ground, reached, coordinator, interrupted, progress)
+                await attended(ground, reached, coordinator, interrupted, on_event)
                 if await ground.salvage() and coordinator.stopped is None:
                     await salvage(job.run / STAGING, url, words.worker, coordinator)
             if coordinator.stopped is not None:
@@ -68,7 +69,7 @@ async def attended(
     reached: Reached,
     coordinator: Coordinator,
     interrupted: asyncio.Event,
-    progress: Observer,
+    on_event: OnEvent,
 ) -> None:
     """A fleet, until all is decided, none of it is left, or somebody asks it to end."""
     reports = Reports(coordinator)
@@ -84,7 +85,8 @@ async def attended(
         for end in done:
             end.result()
     await reports.told()
-    progress.fleet_ended([slot.reason for slot in fleet.slots if slot.reason])
+    for reason in dict.fromkeys(slot.reason for slot in fleet.slots if slot.reason):
+        on_event(Notice(f"device trouble: {reason}"))
 
 
 async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
