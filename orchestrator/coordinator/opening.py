@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import UsageError
 from ..events.bulk import bulk
+from ..locks import FileLock, LockHeld, try_lock
 from ..pins import proofs
 from ..plan.plan import Plan
 from ..settings import RunSettings
@@ -25,26 +24,19 @@ async def open_run(run: Path, plan: Plan, settings: RunSettings) -> AsyncIterato
     UsageError where another coordinator runs it or the plan is another one; JournalBroken where
     the journal is not the one that was written; JournalUnwritable where none can be.
     """
-    file = _lock(run)
-    try:
+    with _lock(run):
         with bulk():
             coordinator = Coordinator(run, plan, settings, proofs.recorded(run))
         async with coordinator:
             yield coordinator
-    finally:
-        os.close(file)
 
 
-def _lock(run: Path) -> int:
-    """The run's folder, made and held against a second coordinator until the file is closed."""
+def _lock(run: Path) -> FileLock:
+    """The run's folder, made and held against a second coordinator."""
     try:
         run.mkdir(parents=True, exist_ok=True)
-        file = os.open(run / LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+        return try_lock(run / LOCK)
+    except LockHeld as error:
+        raise UsageError(f"{run} is being run by another coordinator: wait for it") from error
     except OSError as error:
         raise UsageError(f"{run} cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(file)
-        raise UsageError(f"{run} is being run by another coordinator: wait for it") from error
-    return file

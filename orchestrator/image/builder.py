@@ -13,7 +13,7 @@ from ..errors import EmufarmError, UsageError
 from ..fleet.docker import images
 from ..fleet.docker.containers import KVM
 from ..fleet.docker.engine import Engine
-from ..locks import alone
+from ..locks import wait_lock
 from ..pins.code import ROOT, git_facts
 from ..pins.lock import IMAGE_FILE
 from ..pins.profile import Profile, images_folder
@@ -61,7 +61,9 @@ def held(shop: Shop, name: str) -> Iterator[Path]:
         path.touch()
     except OSError as error:
         raise UsageError(f"cannot keep images in {folder}: {error}") from error
-    with alone(path, WAIT_S, lambda: shop.say("waiting for another emufarm that makes this image")):
+    with wait_lock(
+        path, WAIT_S, lambda: shop.say("waiting for another emufarm that makes this image")
+    ):
         sweep(shop.engine, path)
         try:
             yield path

@@ -12,7 +12,6 @@ that could be taken for one.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ from .. import __version__
 from ..errors import EmufarmError, UsageError
 from ..events.canonical import digest
 from ..fleet.local.device import Golden
-from ..locks import alone
+from ..locks import LockHeld, try_lock, wait_lock
 from ..pins.files import read_json, tree, write_json
 from ..pins.lock import FILE as LOCK
 from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
@@ -79,7 +78,7 @@ def golden_image(recipe: Recipe, cache: Path, say: Say) -> GoldenImage:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         waiting = "waiting for another emufarm that is baking this image"
-        with alone(folder / f".{name}.lock", WAIT_S, lambda: say(waiting)):
+        with wait_lock(folder / f".{name}.lock", WAIT_S, lambda: say(waiting)):
             try:
                 return _verified(folder / name, name)
             except _Broken as why:
@@ -135,9 +134,8 @@ def _sweep(folder: Path, name: str) -> None:
     """Remove what bakers left that were killed; a living one holds its lock."""
     shutil.rmtree(folder / f".{name}.new", ignore_errors=True)
     for left in folder.glob(".*.new"):
-        with left.with_suffix(".lock").open("ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            shutil.rmtree(left, ignore_errors=True)
+        try:
+            with try_lock(left.with_suffix(".lock")):
+                shutil.rmtree(left, ignore_errors=True)
+        except LockHeld:
+            continue

@@ -19,7 +19,7 @@ from pathlib import Path
 from ..fleet.docker import containers, images
 from ..fleet.docker.engine import Engine
 from ..fleet.docker.networks import remove_volume, volumes
-from ..fleet.docker.owner import Alive, held
+from ..locks import LockHeld, try_lock
 
 BAKE, MAKER = "emufarm.bake", "emufarm.maker"  # of containers and volumes; of images
 MADE, KEPT = ".made", ".kept"
@@ -64,9 +64,9 @@ def sweep_all(engine: Engine, cache: Path) -> None:
     """Whatever nobody works on now."""
     for lock in sorted((cache / "images").glob("*.lock")):
         try:
-            with held(lock):
+            with try_lock(lock):
                 sweep(engine, lock)
-        except Alive:
+        except LockHeld:
             continue
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..errors import EmufarmError, UsageError
-from ..locks import alone
+from ..locks import wait_lock
 from ..pins.code import ROOT
 from ..pins.files import file_sha256
 
@@ -46,7 +46,7 @@ def wheelhouse(cache: Path, say: Say, root: Path = ROOT) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         waiting = "waiting for another emufarm that downloads these wheels"
-        with alone(folder / f".{name}.lock", DOWNLOAD_S, lambda: say(waiting)):
+        with wait_lock(folder / f".{name}.lock", DOWNLOAD_S, lambda: say(waiting)):
             place = folder / name
             if place.exists():
                 if not (wrong := _strangers(place, text)):

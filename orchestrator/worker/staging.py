@@ -10,9 +10,7 @@ refused-<ms>/          not whole: kept for a person, never sent again
 
 from __future__ import annotations
 
-import fcntl
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +19,7 @@ from ..coordinator.client import CoordinatorClient, CoordinatorRefused, LeaseLos
 from ..errors import EmufarmError
 from ..evidence.bundle import wall_ms
 from ..evidence.manifest import seal, sealed
+from ..locks import LockHeld, wait_lock
 
 HELD_S = 15.0
 ATTEMPT, TOKEN, BUNDLE, HELD = "attempt", "token", "bundle", ".lock"
@@ -30,16 +29,11 @@ ATTEMPT, TOKEN, BUNDLE, HELD = "attempt", "token", "bundle", ".lock"
 def held(staging: Path) -> Iterator[None]:
     """One worker at a time; one whose farm was killed needs a moment to go."""
     staging.mkdir(parents=True, exist_ok=True)
-    with (staging / HELD).open("ab") as lock:
-        until = time.monotonic() + HELD_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > until:
-                    raise EmufarmError(f"another worker stays in {staging}") from error
-                time.sleep(0.05)
+    try:
+        lock = wait_lock(staging / HELD, HELD_S)
+    except LockHeld as error:
+        raise EmufarmError(f"another worker stays in {staging}") from error
+    with lock:
         yield
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from orchestrator.fleet.docker import containers, networks
 from orchestrator.fleet.docker.containers import Limits, Listed, Mount
@@ -20,6 +18,7 @@ from orchestrator.fleet.docker.run_resources import Ground
 from orchestrator.fleet.docker.terms import DockerTerms, Part
 from orchestrator.fleet.fact import Fact
 from orchestrator.fleet.slot import Bounds
+from orchestrator.locks import FileLock, try_lock
 
 BASE_IMAGE = "emufarm-base:bookworm"
 PROGRAM = Path(__file__).with_name("stand_in_container.py")
@@ -42,17 +41,16 @@ class Run:
     away_s: float = 60.0
     workers: Callable[[str, str], Deed] = lambda device, staging: ("wait", "0")
     devices: Callable[[int], Deed] = lambda number: ("phone",)
-    _lock: IO[bytes] | None = None
+    _lock: FileLock | None = None
 
     def hold(self) -> None:
         self.place.mkdir(exist_ok=True)
-        self._lock = (self.place / "lock").open("ab")
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._lock = try_lock(self.place / "lock")
 
     def let_go(self) -> None:
         """As a killed command line does."""
         assert self._lock is not None
-        self._lock.close()
+        self._lock.release()
 
     @property
     def owner(self) -> Owner:

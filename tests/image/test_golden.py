@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import sys
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
 from orchestrator.image.golden import MANIFEST, GoldenImage, Recipe, cache_folder, golden_image
 from orchestrator.image.golden_bake import BakeFailed, Oven
+from orchestrator.locks import try_lock
 from orchestrator.pins.files import read_json, tree, write_json
 from orchestrator.pins.lock import FILE as LOCK
 from orchestrator.pins.lock import MARKER, ImageLock, read_lock
@@ -179,8 +179,7 @@ def test_what_a_killed_baker_left_is_swept(
     golden = tmp_path / "golden"
     for name in (recipe.digest, "dead", "living"):
         (golden / f".{name}.new" / "image").mkdir(parents=True)
-    with (golden / ".living.lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with try_lock(golden / ".living.lock"):
         golden_image(recipe, tmp_path, no_say)
     assert [path.name for path in golden.glob(".*.new")] == [".living.new"]
     assert bakes == [recipe.digest]

@@ -5,11 +5,9 @@ A run is alive while somebody holds its lock file, so nothing here needs a proce
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -58,28 +56,3 @@ def labelled(labels: Mapping[str, str]) -> Owner | None:
     """Whose labels these are; None where they are not whole."""
     run, lock = labels.get(RUN), labels.get(LOCK)
     return Owner(run, Path(lock)) if run and lock else None
-
-
-class Alive(Exception):
-    """Somebody holds the lock."""
-
-
-@contextmanager
-def held(lock: Path) -> Iterator[None]:
-    """The lock of a dead run, held while the block runs, so that nobody resumes it meanwhile.
-
-    Alive where somebody holds it; OSError where nobody can tell. A file that is gone has no holder.
-    """
-    try:
-        file = os.open(lock, os.O_RDWR | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        yield
-        return
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Alive(str(lock)) from error
-        yield
-    finally:
-        os.close(file)

@@ -8,13 +8,15 @@ networks     last: nothing is in them any more
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from ...errors import EmufarmError
+from ...locks import LockHeld, try_lock
 from . import containers, networks
 from .engine import Engine, EngineAway
 from .networks import Volume
-from .owner import IMAGE, RUN, WORKER, Alive, Owner, held, labelled
+from .owner import IMAGE, RUN, WORKER, Owner, labelled
 from .salvage import bring_home
 
 Say = Callable[[str], None]
@@ -45,12 +47,12 @@ def reap(engine: Engine, say: Say) -> Reaped:
     removed, alive, left = [], [], []
     for owner in owners(engine):
         try:
-            with held(owner.lock):
+            with _lock(owner):
                 _require_dead(engine, owner)
                 say(f"removing what the dead run {owner.run} left on the Docker engine")
                 clear(engine, owner, say)
             removed.append(owner.run)
-        except Alive:
+        except LockHeld:
             alive.append(owner.run)
         except EngineAway:
             raise
@@ -58,6 +60,15 @@ def reap(engine: Engine, say: Say) -> Reaped:
             say(f"left alone, of the run {owner.run}: {error}")
             left.append(owner.run)
     return Reaped(tuple(removed), tuple(alive), tuple(left))
+
+
+def _lock(owner: Owner) -> AbstractContextManager[object]:
+    """The lock of a dead run, so that nobody resumes it meanwhile. LockHeld where the run is alive,
+    OSError where that is unknown. A file that is gone has no holder."""
+    try:
+        return try_lock(owner.lock, create=False)
+    except (FileNotFoundError, NotADirectoryError):
+        return nullcontext()
 
 
 def _require_dead(engine: Engine, owner: Owner) -> None:

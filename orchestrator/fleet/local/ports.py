@@ -10,15 +10,14 @@ left between them is the moment between a claim and the phone that listens on it
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from ...errors import UsageError
+from ...locks import FileLock, LockHeld, try_lock
 
 FIRST, LAST = 5586, 5682
 FOLDER = Path("/tmp") / f"emufarm-ports-{os.getuid()}"
@@ -31,7 +30,7 @@ class Claim:
     """A console port that is ours until released; the adb port is the one after it."""
 
     port: int
-    lock: BinaryIO
+    lock: FileLock
 
     @property
     def server_port(self) -> int:
@@ -39,7 +38,7 @@ class Claim:
         return _server_port(self.port)
 
     def release(self) -> None:
-        self.lock.close()
+        self.lock.release()
 
 
 def _server_port(port: int) -> int:
@@ -54,22 +53,18 @@ def _free(port: int) -> bool:
         return False
 
 
-def _lock(port: int) -> BinaryIO | None:
+def _lock(port: int) -> FileLock | None:
     try:
         FOLDER.mkdir(mode=0o700, exist_ok=True)
         found = FOLDER.lstat()
         # Anybody may write to /tmp: a folder or link that another user left is none of ours.
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
             raise PermissionError("it belongs to somebody else")
-        file = (FOLDER / str(port)).open("ab")
+        return try_lock(FOLDER / str(port))
+    except LockHeld:
+        return None
     except OSError as error:
         raise UsageError(f"cannot hold ports in {FOLDER}: {error}; remove it") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return None
-    return file
 
 
 def claim(wanted: int | None = None) -> Claim:
@@ -82,7 +77,7 @@ def claim(wanted: int | None = None) -> Claim:
             continue
         if all(_free(each) for each in (port, port + 1, _server_port(port))):
             return Claim(port, lock)
-        lock.close()
+        lock.release()
     if wanted is not None:
         held = f"{wanted}, {wanted + 1} or {_server_port(wanted)}"
         raise UsageError(f"port {held} is in use: choose another --port")

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -16,8 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...errors import UsageError
+from ...locks import LockHeld, try_lock, wait_lock
 
 OWNER = ".owner"
+DOOR_S = 300.0  # its holder only makes and removes folders, which may be large
 
 
 @contextmanager
@@ -28,30 +29,23 @@ def work_folder(below: Path | None = None) -> Iterator[Path]:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if root.stat().st_uid != os.getuid():
             raise UsageError(f"{root} is another user's: set TMPDIR")
-        with (root / ".door").open("ab") as door:
-            fcntl.flock(door, fcntl.LOCK_EX)  # whoever holds it only makes or removes folders
+        with wait_lock(root / ".door", DOOR_S):
             _sweep(root)
             folder = Path(tempfile.mkdtemp(prefix="run-", dir=root))
-            owner = (folder / OWNER).open("ab")
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            owner = try_lock(folder / OWNER)
     except OSError as error:
         raise UsageError(f"cannot work in {root}: {error}; set TMPDIR") from error
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # what stays is the next run's to sweep
-        owner.close()
+        owner.release()
 
 
 def _sweep(root: Path) -> None:
     for folder in root.glob("run-*"):
         try:
-            owner = (folder / OWNER).open("ab")
-        except FileNotFoundError:
-            continue  # its owner is removing it
-        with owner:
-            try:
-                fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            shutil.rmtree(folder, ignore_errors=True)
+            with try_lock(folder / OWNER):
+                shutil.rmtree(folder, ignore_errors=True)
+        except (LockHeld, FileNotFoundError):
+            continue  # its run is alive, or removing it
