@@ -35,8 +35,8 @@ from orchestrator.coordinator.opening import open_run
 from orchestrator.coordinator.server import Secrets
 from orchestrator.coordinator.transitions import AttemptCommitted, LeaseGranted
 from orchestrator.device.adb import adb_binary
+from orchestrator.device.adb_socket import Spoken
 from orchestrator.device.phone import Device
-from orchestrator.device.wire import Spoken
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
 from orchestrator.image.embedded import device_env, embedded_image, emulator

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from ..device.beside import beside, booted
+from ..device.attach import beside, booted
 from ..device.phone import Device
 from ..errors import UsageError
 from ..image.phone_bake import bake_phone, prove_phone

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from ..coordinator.client import CoordinatorAway, CoordinatorClient
-from ..device.beside import beside
+from ..device.attach import beside
 from ..device.faults import DeviceFault
 from ..errors import UsageError
 from ..pins.lock import read_lock

@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
+from .adb_socket import Spoken
 from .expectations import EXPECTATIONS, Expectation
 from .expectations.expectation import Seen
 from .faults import DeviceFault
 from .phone import Device
-from .wire import Spoken
 
 _INLINE = 64 * 1024
 

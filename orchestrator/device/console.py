@@ -9,9 +9,9 @@ import re
 import time
 from dataclasses import dataclass
 
+from .adb_socket import Listener, Spoken
 from .deadline import Deadline, DeadlineSocket, dial
 from .faults import DeviceFault
-from .wire import Listener, Spoken
 
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SNAPSHOT_SECONDS = 120.0

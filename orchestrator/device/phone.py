@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .adb import Adb
+from .adb_socket import Listener, Wire
 from .capabilities import capabilities
 from .clock import Clock
 from .console import Console
@@ -15,15 +16,14 @@ from .notifications import Notification, notifications
 from .packages import Packages
 from .providers import Providers
 from .readiness import Readiness, missing, wait_ready
+from .reconnect import renew
 from .retry import RECONNECT
 from .screen import Screen
 from .settings import Properties, Settings
 from .shell import Shell
 from .snapshot import Snapshots
-from .supervisor import SupervisorClient
+from .supervisor_client import SupervisorClient
 from .touch import Touch
-from .transport import renew
-from .wire import Listener, Wire
 
 
 class Device:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from .adb_socket import ShellResult, Wire
 from .faults import (
     DUMP_BROKEN,
     DUMP_TIMEOUT,
@@ -13,7 +14,6 @@ from .faults import (
     DeviceFault,
 )
 from .retry import QUERY
-from .wire import ShellResult, Wire
 
 _AS_ROOT = ("su", "0")
 

@@ -18,10 +18,10 @@ from .deadline import Deadline
 from .faults import DeviceFault
 from .files import Files
 from .readiness import Pause, wait_ready
+from .reconnect import new_transport
 from .screen import Screen
 from .settings import Properties
 from .shell import Shell
-from .transport import new_transport
 
 SENTINEL_FILE = "/data/local/tmp/.emufarm-sentinel"
 SENTINEL_PROPERTY = "debug.emufarm.sentinel"

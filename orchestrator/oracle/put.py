@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ..device.adb_socket import Spoken
 from ..device.capabilities import BEYOND, ROOT, SHELL
 from ..device.faults import DeviceFault
 from ..device.phone import Device
 from ..device.retry import QUERY
 from ..device.shell import needs_root
-from ..device.wire import Spoken
 from ..events.canonical import canonical
 from .heard import AGENT_ANSWER, SITE, SITE_DOCUMENTS, SITE_REQUESTS
 from .oracle import Query, Raw

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from ..device.adb_socket import ShellResult
 from ..device.capabilities import ROOT, SHELL
 from ..device.shell import command_line, succeeded
-from ..device.wire import ShellResult
 from .oracle import Query, Raw
 
 COMMAND_S = 10.0

@@ -7,13 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.ports import even_port
-
 from simphone.apps import APPS
 from simphone.avd import Avd, create_avd
 from simphone.options import parse
 from simphone.phone import Phone
 from simphone.shell.interpreter import run_script
+from tests.ports import even_port
 
 WAIT_S = 60.0
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import adbutils
 import pytest
-from tests.ports import even_port
 
 from simphone.avd import Avd, create_avd
 from tests.booted import WAIT_S
+from tests.ports import even_port
 
 COMPLETED = "Boot completed in "
 

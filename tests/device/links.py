@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.device.adb import adb_binary
+from orchestrator.device.adb_socket import Wire
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
-from orchestrator.device.wire import Wire
 from orchestrator.farm.phones import boot, simulated_phone
 from orchestrator.fleet.local import ports
 from tests.e2e.engine import KEPT, Base, Engine

@@ -40,7 +40,7 @@ def test_a_dropped_connection_is_followed_by_a_working_one(phone: Device) -> Non
 def test_an_unknown_phone_cannot_be_reconnected(
     phone: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.device.transport.RENEWAL_SECONDS", 1.0)
+    monkeypatch.setattr("orchestrator.device.reconnect.RENEWAL_SECONDS", 1.0)
     stranger = Device("emulator-1", phone.wire.server_port)
     with pytest.raises(DeviceFault) as error:
         stranger.reconnect()

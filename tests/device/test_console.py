@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.device.adb_socket import Spoken
 from orchestrator.device.console import Console, SnapshotRow, check_tag, parse_snapshots
 from orchestrator.device.faults import DeviceFault
-from orchestrator.device.wire import Spoken
 from tests.device.fakes import FakeConsole
 
 LIST = (

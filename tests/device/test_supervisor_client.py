@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device.faults import DeviceFault
-from orchestrator.device.supervisor import SupervisorClient
+from orchestrator.device.supervisor_client import SupervisorClient
 from tests.device.fakes import Listening
 from tests.supervisor.conftest import golden, start
 from tests.supervisor.supervised import Start
@@ -50,7 +50,7 @@ class Trickling(Listening):
 
 def test_a_supervisor_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The deadline is the call's, not each read's."""
-    monkeypatch.setattr("orchestrator.device.supervisor.RESTART_SECONDS", 0.2)
+    monkeypatch.setattr("orchestrator.device.supervisor_client.RESTART_SECONDS", 0.2)
     with Trickling() as server, pytest.raises(DeviceFault, match="no answer") as error:
         SupervisorClient(server.port, "token").restart()
     assert error.value.reason == "supervisor"

@@ -21,7 +21,7 @@ HOLDER = """
 import json, os, signal, sys
 from pathlib import Path
 from orchestrator.device.adb import adb_binary
-from orchestrator.device.supervisor import SupervisorClient
+from orchestrator.device.supervisor_client import SupervisorClient
 from orchestrator.fleet.local.device import Golden, LocalDevice
 folder = Path(sys.argv[1])
 emulator = [sys.executable, "-m", "simphone", "-no-window", "-skip-adb-auth"]

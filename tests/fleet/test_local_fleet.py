@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.device.supervisor import SupervisorClient
+from orchestrator.device.supervisor_client import SupervisorClient
 from orchestrator.fleet.local.fleet import LocalFleet
 from orchestrator.fleet.local.pair import Pair
 from orchestrator.fleet.local.work_folder import work_folder

@@ -7,9 +7,9 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from ..adb_socket import Wire
 from ..faults import DeviceFault
 from ..phone import Device
-from ..wire import Wire
 from .expectation import Expectation, Seen, all_of, equal
 
 _SCRATCH = "/data/local/tmp/emufarm-check.bin"

@@ -8,7 +8,7 @@ from ...device.console import Console
 from ...device.faults import DeviceFault
 from ...device.phone import Device
 from ...device.readiness import Readiness, wait_ready
-from ...device.supervisor import SupervisorClient
+from ...device.supervisor_client import SupervisorClient
 from ...errors import EmufarmError
 from .device import DeviceNotStarted, LocalDevice
 from .exits import as_shell

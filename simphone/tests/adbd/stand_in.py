@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import adbutils
-from tests.ports import even_port
 
 from simphone.adbd import packets
 from simphone.adbd.announce import announce
@@ -25,6 +24,7 @@ from simphone.disk import Disk
 from simphone.faults import Faults
 from simphone.streams import Sink, Source
 from simphone.world import World
+from tests.ports import even_port
 
 PATIENCE_S = 60.0
 

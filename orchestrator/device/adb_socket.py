@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from .deadline import Deadline, DeadlineSocket, dial
 from .faults import DeviceFault, adb_fault
-from .packets import bounded, converse
+from .shell_protocol import bounded, converse
 
 
 @dataclass(frozen=True)

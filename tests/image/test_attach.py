@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli import app
 from orchestrator.device.adb import adb_binary
-from orchestrator.device.beside import beside, booted
+from orchestrator.device.attach import beside, booted
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.farm.phones import simulated_phone, simulator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
+from .adb_socket import Wire
 from .deadline import Deadline
 from .faults import DeviceFault
 from .readiness import Pause
-from .wire import Wire
 
 RENEWAL_SECONDS = 5.0
 

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from orchestrator.device.adb_socket import Spoken, Wire
 from orchestrator.device.faults import DeviceFault
-from orchestrator.device.wire import Spoken, Wire
 from tests.device.fakes import SERIAL, FakeAdb, answer, fail, hang, packet
 
 

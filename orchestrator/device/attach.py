@@ -14,7 +14,7 @@ from .deadline import Deadline
 from .faults import DeviceFault
 from .phone import Device
 from .readiness import wait_ready
-from .supervisor import Facts, SupervisorClient
+from .supervisor_client import Facts, SupervisorClient
 
 _LOOK_S = 0.1
 _SAY_S = 5.0  # between two lines about what is still missing
