@@ -82,6 +82,12 @@ def round_trips(running: LocalDevice, device: Device, rounds: int) -> None:
         "shell round trip: adb binary": lambda: subprocess.run(
             [*adb, "shell", "true"], check=True, timeout=10
         ),
+        "pull of a small file: adb binary": lambda: subprocess.run(
+            [*adb, "pull", "/system/build.prop", f"{running.home}/pulled"],
+            check=True,
+            timeout=10,
+            capture_output=True,
+        ),
     }
     samples: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):

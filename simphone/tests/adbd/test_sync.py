@@ -177,6 +177,37 @@ async def test_version_1_and_2_tell_the_same_of_a_file(phone: Phone) -> None:
         assert struct.unpack_from("<4sI", missing) == (kind, 2)
 
 
+async def answer(phone: Phone, data: bytes) -> list[bytes]:
+    """The packets of the phone's answer, the next one asked for only when the last was read."""
+    async with raw_host(phone.adbd.port) as host:
+        stream = await host.open("sync:")
+        host.send(WRTE, 7, stream, data + message(b"QUIT", b""))
+        packets = []
+        while (received := await host.receive())[0].command != CLSE:
+            if received[0].command == WRTE:
+                packets.append(received[1])
+                host.send(OKAY, 7, stream)
+        return packets
+
+
+@pytest.mark.parametrize("size", [0, 5, 65536, 65537, 200_000])
+async def test_the_end_of_a_file_is_in_the_packet_of_its_last_bytes(
+    phone: Phone, size: int
+) -> None:
+    """Alone, these 8 bytes wait 40 ms in the adb server for the client's acknowledgement."""
+    guest(phone, f"{TMP}/f").write_bytes(os.urandom(size))
+    packets = await answer(phone, message(b"RECV", f"{TMP}/f".encode()))
+    assert packets[-1].endswith(message(b"DONE", b""))
+    assert len(packets[-1]) > 8 or size == 0
+
+
+@pytest.mark.parametrize("kind", [b"LIST", b"LIS2"])
+async def test_a_small_folder_is_listed_in_one_packet(phone: Phone, kind: bytes) -> None:
+    guest(phone, f"{TMP}/f").write_bytes(b"1")
+    (packet,) = await answer(phone, message(kind, TMP.encode()))
+    assert (packet.count(b"DENT") or packet.count(b"DNT2"), packet.count(b"DONE")) == (3, 1)
+
+
 async def test_links_are_pushed_as_links_and_never_lead_out(phone: Phone) -> None:
     name = f"{TMP}/link,{stat.S_IFLNK | 0o777}".encode()
     push = message(b"SEND", name) + message(b"DATA", b"/etc/hostname\0")
