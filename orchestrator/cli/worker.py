@@ -20,7 +20,8 @@ from ..errors import UsageError
 from ..pins.lock import read_lock
 from ..pins.profile import load_profile
 from ..settings import Limits
-from ..worker.loop import DEVICE_UNUSABLE, Worker
+from ..worker.exit_codes import WorkerExit
+from ..worker.loop import Worker
 from ..worker.staging import held, send_sealed
 
 
@@ -56,7 +57,7 @@ def worker(
         except DeviceFault as fault:
             send_sealed(client, staging)
             client.device_failed("provision", fault.reason, str(fault))
-            sys.exit(DEVICE_UNUSABLE)
+            sys.exit(WorkerExit.DEVICE_UNUSABLE)
         loop = Worker(
             client=client,
             device=phone,

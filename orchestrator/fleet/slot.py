@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from ..errors import EmufarmError
 from .fact import Fact, Kind
 
-ALL_DECIDED, DEVICE_UNUSABLE = 0, 3  # a worker's exit codes; any other is a crash
 PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts of a device, doubled each time
 
 

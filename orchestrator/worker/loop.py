@@ -30,12 +30,11 @@ from ..pins.lock import ImageLock
 from ..pins.profile import Profile
 from ..settings import Limits
 from .agents import AskedFor
+from .exit_codes import WorkerExit
 from .record import summary_document
 from .renewal import Renewal
 from .staging import begin, discard, put_aside, send, send_sealed
 
-# Exit codes that the fleet reads; STOPPED by somebody else than the fleet is a crash to it.
-DONE, DEVICE_UNUSABLE, STOPPED = 0, 3, 143
 LOOK_S = 2.0  # between two looks at the emulator while its phone boots
 LEASE_WAIT_S = 5.0  # a worker that is told to stop meanwhile leaves only after it
 BREATH_S = 0.05  # before a coordinator that has nothing is asked again
@@ -53,31 +52,34 @@ class Worker:
     stop: threading.Event  # set once the worker must leave
     versions: dict[str, str] = field(default_factory=dict)
 
-    def run(self) -> int:
-        """An exit code. Whatever an earlier worker sealed here is sent first."""
+    def run(self) -> WorkerExit:
+        """Whatever an earlier worker sealed here is sent first."""
         send_sealed(self.client, self.staging)
         if not self._boot():
-            return STOPPED if self.stop.is_set() else DEVICE_UNUSABLE
+            return self._not_ready()
         loads = 0
         while not self.stop.is_set():
             if loads >= self.profile.loads:
                 # Emulators do not survive any number of loads. Not under a lease: it would expire.
                 if not self._restart():
-                    return STOPPED if self.stop.is_set() else DEVICE_UNUSABLE
+                    return self._not_ready()
                 loads = 0
             answer = self.client.lease(LEASE_WAIT_S)
             if isinstance(answer, Finished):
-                return DONE
+                return WorkerExit.ALL_DECIDED
             if isinstance(answer, Retired):
-                return DEVICE_UNUSABLE
+                return WorkerExit.DEVICE_UNUSABLE
             if isinstance(answer, Wait):
                 self.stop.wait(BREATH_S)
                 continue
             judgement = self._attempt(answer)
             loads += 1
             if judgement is not None and judgement.retried and not self._usable(judgement):
-                return DEVICE_UNUSABLE
-        return STOPPED
+                return WorkerExit.DEVICE_UNUSABLE
+        return WorkerExit.STOPPED
+
+    def _not_ready(self) -> WorkerExit:
+        return WorkerExit.STOPPED if self.stop.is_set() else WorkerExit.DEVICE_UNUSABLE
 
     def _boot(self) -> bool:
         """Starting is not an attempt: how it went is journaled by itself."""

@@ -40,7 +40,8 @@ from orchestrator.image.golden import GoldenImage
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 from orchestrator.worker import loop
-from orchestrator.worker.loop import DEVICE_UNUSABLE, DONE, STOPPED, Worker
+from orchestrator.worker.exit_codes import WorkerExit
+from orchestrator.worker.loop import Worker
 from orchestrator.worker.renewal import Renewal
 from orchestrator.worker.staging import begin, send_sealed
 from tests.coordinator.conftest import SECRETS
@@ -169,7 +170,7 @@ async def test_it_works_until_all_is_decided_and_leaves_nothing_behind(
     made = agents(TAP)
     async with post(episodes=3) as at:
         at.loads = 2
-        assert await sealed(at) == DONE
+        assert await sealed(at) == WorkerExit.ALL_DECIDED
         assert len(made) == 3
         assert len(at.events(DeviceStarted)) == 2
         for commit in at.events(AttemptCommitted):
@@ -184,7 +185,7 @@ async def test_told_to_stop_while_the_phone_boots_it_leaves_and_accuses_nobody(
     async with post() as at:
         booting = Readiness(("sys.boot_completed",), 0.0)
         monkeypatch.setattr(at.device, "wait_ready", lambda seconds: at.stop.set() or booting)
-        assert await asyncio.to_thread(at.work) == STOPPED
+        assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
         assert at.events(DeviceFailed) == []
 
 
@@ -193,7 +194,7 @@ async def test_told_to_stop_before_the_first_action_it_gives_its_lease_back(
 ) -> None:
     async with post() as at:
         agents(lambda: at.stop.set() or {"action": "wait"})
-        assert await asyncio.to_thread(at.work) == STOPPED
+        assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
         assert len(at.events(LeaseReturned)) == 1
         assert at.events(AttemptCommitted) == []
         assert list(at.staging.iterdir()) == []
@@ -204,7 +205,7 @@ async def test_told_to_stop_after_it_the_attempt_is_infrastructures_and_kept(
 ) -> None:
     async with post() as at:
         agents(lambda: at.stop.set() or TAP)
-        assert await asyncio.to_thread(at.work) == STOPPED
+        assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
         assert at.events(LeaseReturned) == []
         assert at.word() == ("infra_failed", "worker_lost")
         assert (at.bundle() / "summary.json").exists()
@@ -215,7 +216,7 @@ async def test_told_to_stop_while_the_oracles_are_asked_it_commits(
 ) -> None:
     async with post() as at:
         agents(TAP, lambda: at.stop.set() or {"action": "done"})
-        assert await asyncio.to_thread(at.work) == STOPPED
+        assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
         assert at.word() == ("task_failed", "wrong_end")
 
 
@@ -238,7 +239,7 @@ async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
             return TAP
 
         made = agents(begin_or_stop, lose, TAP)
-        assert await asyncio.to_thread(at.work) == STOPPED
+        assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
         assert len(made[0].shown) == 2
         assert at.events(AttemptCommitted) == []
         (fenced,) = at.events(AttemptFenced)
@@ -266,7 +267,7 @@ async def test_a_coordinator_that_is_away_for_a_while_costs_nothing(
             return TAP
 
         agents(thinking)
-        assert await sealed(at) == DONE
+        assert await sealed(at) == WorkerExit.ALL_DECIDED
         assert len(calls) >= 2
         assert at.word() == ("task_failed", "wrong_end")
 
@@ -293,7 +294,7 @@ async def test_a_bug_of_ours_costs_one_attempt_and_not_the_run(
 
     monkeypatch.setattr(loop, "make_agent", broken)
     async with post() as at:
-        assert await sealed(at) == DONE
+        assert await sealed(at) == WorkerExit.ALL_DECIDED
         assert at.word() == ("oracle_inconclusive", "other")
         told = json.loads((at.bundle() / "attempt.json").read_text())
         assert "oops ?" in told["text"]
@@ -314,7 +315,7 @@ async def test_what_a_killed_worker_had_sealed_is_sent_by_the_next(
                 (at.staging / "attempt").rename(at.staging / "sealed-1")
                 await asyncio.to_thread(send_sealed, at.client, at.staging)
                 (at.staging / "sent-1" / "bundle").mkdir(parents=True)
-        assert await sealed(at) == DONE
+        assert await sealed(at) == WorkerExit.ALL_DECIDED
         assert len(at.events(AttemptCommitted)) == 3
         assert len(made) == 1
         assert list(at.staging.iterdir()) == []
@@ -324,7 +325,7 @@ async def test_a_device_that_is_not_the_locks_gets_no_lease(post: Posted) -> Non
     """Its start failed, and which pin it is stands in the journal."""
     async with post() as at:
         at.image = replace(at.image, lock=replace(at.image.lock, fingerprint="google/another"))
-        assert await asyncio.to_thread(at.work) == DEVICE_UNUSABLE
+        assert await asyncio.to_thread(at.work) == WorkerExit.DEVICE_UNUSABLE
         (failed,) = at.events(DeviceFailed)
         assert (failed.phase, failed.reason) == ("boot", "pin_mismatch")
         assert "baked was google/another" in failed.text
@@ -346,7 +347,7 @@ async def test_a_device_that_turns_out_another_costs_one_attempt_and_is_left(
 
         at.coordinator.subscribe(changed)
         try:
-            assert await asyncio.to_thread(at.work) == DEVICE_UNUSABLE
+            assert await asyncio.to_thread(at.work) == WorkerExit.DEVICE_UNUSABLE
         finally:
             config.write_text(whole)
         assert at.word() == ("infra_failed", "pin_mismatch")

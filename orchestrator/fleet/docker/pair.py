@@ -14,7 +14,8 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ..slot import ALL_DECIDED, DEVICE_UNUSABLE, Hopeless, Slot
+from ...worker.exit_codes import WorkerExit
+from ..slot import Hopeless, Slot
 from ..threads import whole
 from . import containers
 from .agents import Cell
@@ -108,9 +109,9 @@ class DockerPair:
         if left:
             ended = await self._whole(lambda: self._seen(worker))
             word = ended.exit_code if ended else None
-            if word == ALL_DECIDED:
+            if word == WorkerExit.ALL_DECIDED:
                 return True
-            if word != DEVICE_UNUSABLE and not lost:
+            if word != WorkerExit.DEVICE_UNUSABLE and not lost:
                 why = told("worker", ended, terms.worker.limits)
                 slot.crashed(word, await self._words(why, worker))
                 return False

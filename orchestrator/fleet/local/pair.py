@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import EmufarmError
-from ..slot import ALL_DECIDED, DEVICE_UNUSABLE, Bounds, Slot
+from ...worker.exit_codes import WorkerExit
+from ..slot import Bounds, Slot
 from ..threads import whole
 from .device import Golden, LocalDevice
 from .exits import as_shell, exited
 from .last_words import last_words, tail
 from .worker_process import WorkerProcess
-
-_TERMINATED = 143
 
 
 @dataclass(frozen=True)
@@ -99,9 +98,9 @@ class LocalPair:
         try:
             while not self._slot.worn_out and not lost.done() and not unusable:
                 code = await self._one_worker(device, lost)
-                if code == ALL_DECIDED:
+                if code == WorkerExit.ALL_DECIDED:
                     return True
-                unusable = code == DEVICE_UNUSABLE
+                unusable = code == WorkerExit.DEVICE_UNUSABLE
         finally:
             gone = lost.done()
             lost.cancel()
@@ -131,7 +130,11 @@ class LocalPair:
             told = not worker.ended.done()
             await worker.stop()
         code = worker.ended.result()
-        if code in (ALL_DECIDED, DEVICE_UNUSABLE, _TERMINATED if told else None):
+        if code in (
+            WorkerExit.ALL_DECIDED,
+            WorkerExit.DEVICE_UNUSABLE,
+            WorkerExit.STOPPED if told else None,
+        ):
             return None if told else code
         return await self._crashed(code, tail(log))
 
