@@ -51,7 +51,7 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
 from orchestrator.pins.files import write_json
-from orchestrator.pins.manifest import MANIFEST
+from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.build import build
 from orchestrator.plan.plan import Plan
 from orchestrator.plan.store import FILE, read_plan, write_plan

@@ -14,7 +14,7 @@ from typing import Any
 from ..device.uitree import Bounds
 from .action import KEYS, KINDS, Action, NoAction, Normalized
 from .agent import Observation
-from .places import DIRECTIONS, seen_part, swipe_over
+from .geometry import DIRECTIONS, seen_part, swipe_over
 
 MOST_TEXT = 10_000
 LONGEST_WAIT_S = 30.0

@@ -2,24 +2,27 @@
 
     -> {"type": "hello", "protocol": 1, "session": "9f2c...", "goal": ...}
     <- {"type": "ready", "name"?, "version"?, "model"?}
-    -> {"type": "observation", "session": "9f2c...", ...}    what shown.py shows
+    -> {"type": "observation", "session": "9f2c...", ...}    `observation_json`, below
     <- {"action": "tap", "element": 3}                       what normalize.py reads, with "usage"?
 
 A session is one attempt. Its word is drawn by chance and means nothing, so that an agent which
 serves several phones at once can tell them apart, and learns nothing by it.
+
+The agent is blind: nothing that it is sent names the case, the variant, the seed or a path.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import secrets
 from dataclasses import replace
 from typing import Any
 
+from ..device.uitree import Element
 from ..outcome import Reason
 from .agent import About, AgentFault, Observation, Reply
-from .shown import shown
 
 PROTOCOL = 1
 # Bytes. All of it is kept as evidence: an agent must not come to fill the disk, or a bundle, by it.
@@ -37,7 +40,22 @@ def hello(session: str, goal: str) -> bytes:
 
 
 def observation(session: str, seen: Observation) -> bytes:
-    return _spelled({"type": "observation", "session": session, **shown(seen)})
+    return _spelled({"type": "observation", "session": session, **observation_json(seen)})
+
+
+def observation_json(observation: Observation) -> dict[str, Any]:
+    """`elements` is null where the phone gave no tree; its order is what an action counts by."""
+    elements = observation.elements
+    return {
+        "step": observation.step,
+        "goal": observation.goal,
+        "screen": {"width": observation.width, "height": observation.height},
+        "screenshot": base64.b64encode(observation.screenshot).decode("ascii"),
+        "elements": None
+        if elements is None
+        else [_element(index, element) for index, element in enumerate(elements)],
+        "message": observation.message,
+    }
 
 
 def introduced(about: About, ready: Any) -> About:
@@ -101,3 +119,25 @@ def _word(value: Any) -> str | None:
 
 def _count(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value < 1 << 40 else None
+
+
+def _element(index: int, element: Element) -> dict[str, Any]:
+    bounds = element.bounds
+    return {
+        "index": index,
+        "text": element.text,
+        "description": element.description,
+        "resource_id": element.resource_id,
+        "class": element.class_name,
+        "package": element.package,
+        "bounds": [bounds.left, bounds.top, bounds.right, bounds.bottom],
+        "clickable": element.clickable,
+        "long_clickable": element.long_clickable,
+        "scrollable": element.scrollable,
+        "checkable": element.checkable,
+        "checked": element.checked,
+        "enabled": element.enabled,
+        "focused": element.focused,
+        "selected": element.selected,
+        "password": element.password,
+    }

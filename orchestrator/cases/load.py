@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from ..errors import UsageError
 from ..events.canonical import digest
-from .document import Document, NoDocument, read
 from .mistakes import CaseErrors, Mistake, model_mistakes
 from .model import Case
 from .render import CaseBroken, render
 from .rules import rule_mistakes
 from .site import read_site
+from .yaml_document import Document, NoDocument, read
 
 FILE = "case.yaml"
 MAX_FILE = 1 << 20

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import UsageError
-from .document import Document, Location
 from .model import Case
-from .questions import COLUMN, OPERATION
+from .oracles import COLUMN, OPERATION
 from .strict import NAME
+from .yaml_document import Document, Location
 
 # What a pattern of the model asks for, in words.
 PATTERNS = {

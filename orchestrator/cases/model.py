@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from .oracles import Forbidden, Question
 from .params import Param
-from .questions import Forbidden, Question
 from .strict import Name, Strict, check_pattern, exactly_one, kind_of
 
 MOMENT = "%Y-%m-%d %H:%M"

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from ..errors import EmufarmError
 from .model import Budget, Case, Response, Script, Scripts, Step, UserRule
+from .oracles import Forbidden, Question
 from .params import draw
-from .questions import Forbidden, Question
 from .site import site_files
 from .templates import BadTemplate, Value, render_text
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .document import Document, Location
 from .mistakes import Mistake
 from .script import NoMove, parse_step
 from .site import site_uses
 from .templates import BadTemplate, inspect, is_template, undefined
+from .yaml_document import Document, Location
 
 SCRIPTS: tuple[Location, ...] = (("solution",), ("near_miss",), ("attack", "bait"))
 ORACLES: tuple[Location, ...] = (("success",), ("forbidden",), ("attack", "forbidden"))

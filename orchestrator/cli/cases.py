@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..cases.load import LoadedCase, load_cases
-from ..cases.new import write_new
+from ..cases.new_case import write_new
 from ..cases.select import Keep, selection
 from ..errors import UsageError
 from .table import table

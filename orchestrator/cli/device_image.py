@@ -16,7 +16,7 @@ from ..device.phone import Device
 from ..errors import UsageError
 from ..image.phone_bake import bake_phone, prove_phone
 from ..pins.host import host_facts
-from ..pins.lock import read_lock
+from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
 
 ControlPort = Annotated[int, typer.Option(help="The supervisor's port.")]

@@ -24,12 +24,12 @@ from ..device.adb import adb_binary, adb_version
 from ..errors import EmufarmError
 from ..image.embedded import cached_lock
 from ..image.golden import cache_folder
-from ..pins.code import repo_facts
+from ..pins.code_version import repo_facts
 from ..pins.host import host_facts, unknown
-from ..pins.lock import BadLock
-from ..pins.manifest import known
+from ..pins.image_lock import BadLock
 from ..pins.profile import images_folder, load_profile, profiles
-from ..pins.tools import TOOLS, sdk_facts
+from ..pins.run_manifest import known
+from ..pins.sdk_tools import TOOLS, sdk_facts
 from ..report.table import wide
 from ..settings import RunSettings
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..agent.choose import check_spec
+from ..agent.spec import check_spec
 from ..farm.planning import planned
 from ..pins.profile import load_profile
 from ..plan.plan import Plan

@@ -14,14 +14,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ..agent.choose import check_spec
+from ..agent.spec import check_spec
 from ..errors import UsageError
 from ..farm.backends import BACKENDS, chosen
 from ..farm.job import Job
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.files import read_json
-from ..pins.manifest import MANIFEST
 from ..pins.profile import load_profile
+from ..pins.run_manifest import MANIFEST
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ..agent.choose import check_spec
+from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..errors import UsageError
 from ..farm.backends import BACKENDS, Backend, chosen
@@ -24,8 +24,8 @@ from ..farm.planning import planned
 from ..pins import proofs
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.files import read_json, write_json
-from ..pins.manifest import MANIFEST
 from ..pins.profile import Profile, load_profile
+from ..pins.run_manifest import MANIFEST
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan, write_plan

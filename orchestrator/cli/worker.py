@@ -17,7 +17,7 @@ from ..coordinator.client import CoordinatorAway, CoordinatorClient
 from ..device.attach import beside
 from ..device.faults import DeviceFault
 from ..errors import UsageError
-from ..pins.lock import read_lock
+from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
 from ..settings import Limits
 from ..worker.exit_codes import WorkerExit

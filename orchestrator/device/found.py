@@ -6,7 +6,7 @@ from .phone import Device
 
 
 def found(device: Device, fingerprint: str | None = None) -> dict[str, str | None]:
-    """By pin, as pins/compare.py names them. The phone's own answer is given, for it is asked with
+    """By pin, as pins/mismatch.py names them. The phone's own answer is given, for it is asked with
     its other proofs; the rest is the supervisor's word, where there is one. DeviceFault where it
     does not answer."""
     told: dict[str, str | None] = {} if fingerprint is None else {"fingerprint": fingerprint}

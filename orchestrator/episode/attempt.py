@@ -10,7 +10,7 @@ from ..agent.agent import AgentFault, AgentHostLost
 from ..device.faults import TRANSIENT, DeviceFault
 from ..evidence.bundle import EvidenceLost
 from ..outcome import NO_EFFORT, Asked, Effort, HostFact, Judgement, Phase, Reason, Trouble, judge
-from ..pins.lock import ImageLock
+from ..pins.image_lock import ImageLock
 from .asking import Asking, reachable
 from .reset import NotProven, PinMismatch, reset
 from .scene import Interrupted, Scene

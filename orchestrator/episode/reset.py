@@ -17,8 +17,8 @@ from ..device.found import found
 from ..device.phone import Device
 from ..device.snapshot import LoadProof
 from ..evidence.bundle import Bundle
-from ..pins.compare import compared, mismatches
-from ..pins.lock import MARKER, ImageLock
+from ..pins.image_lock import MARKER, ImageLock
+from ..pins.mismatch import compared, mismatches
 
 LOADS, RESTARTS = 2, 2
 

@@ -13,7 +13,7 @@ from typing import Any
 from ..agent.action import Action, NoAction, Normalized
 from ..agent.agent import AgentFault, Observation, Reply
 from ..agent.normalize import normalize
-from ..agent.shown import shown
+from ..agent.protocol import observation_json
 from ..device.faults import DeviceFault
 from ..events.canonical import canonical, digest
 from ..outcome import Effort, Reason
@@ -169,7 +169,7 @@ class Steps:
         self._scene.bundle.event(
             "agent_call_trace", "agent_call", step_idx=step, agent_name=about.name,
             provider=about.provider, model_id=about.model_id, base_url=about.base_url,
-            input_digest=digest(shown(observation)),
+            input_digest=digest(observation_json(observation)),
             response_digest=digest(reply.raw) if reply else None,
             latency_ms=round(seconds * 1000), tokens_in=reply.tokens_in if reply else None,
             tokens_out=reply.tokens_out if reply else None, error=error,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..agent.choose import check_backend, image_of
+from ..agent.spec import check_backend, image_of
 from ..device.adb import adb_version
 from ..errors import EmufarmError, UsageError
 from ..fleet.docker.agents import AgentImage, agent_image
@@ -13,7 +13,7 @@ from ..fleet.docker.engine import Engine, EngineAbsent, connect
 from ..image.container_build import DockerImage, ensure
 from ..image.embedded import embedded_image, emulator, restless
 from ..image.golden import GoldenImage
-from ..pins.lock import ImageLock
+from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
 
 BACKENDS = ("auto", "local", "docker")

@@ -6,13 +6,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..agent.choose import outside, program_of
+from ..agent.spec import outside, program_of
 from ..pins.agent_card import AgentCard, agent_facts, inference_facts
-from ..pins.code import repo_facts
+from ..pins.code_version import repo_facts
 from ..pins.host import host_facts
-from ..pins.manifest import CAPABILITIES, MANIFEST, android_facts, env_capabilities, run_manifest
 from ..pins.profile import Profile
-from ..pins.tools import sdk_facts
+from ..pins.run_manifest import (
+    CAPABILITIES,
+    MANIFEST,
+    android_facts,
+    env_capabilities,
+    run_manifest,
+)
+from ..pins.sdk_tools import sdk_facts
 from ..plan.plan import Plan
 from ..settings import RunSettings
 from .backends import Backend

@@ -24,8 +24,8 @@ from ..fleet.local.pair import Pair, Terms
 from ..fleet.slot import Bounds
 from ..image.embedded import device_env, emulator, restless
 from ..image.golden import GoldenImage
-from ..pins.lock import FILE as GOLDEN_LOCK
-from ..pins.lock import IMAGE_FILE, write_lock
+from ..pins.image_lock import FILE as GOLDEN_LOCK
+from ..pins.image_lock import IMAGE_FILE, write_lock
 from ..pins.profile import FILE as PROFILE
 from ..pins.profile import IMAGES_VARIABLE, images_folder
 from .backends import Docker, Local, Say

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..coordinator import chain
 from ..coordinator.coordinator import Coordinator
-from ..pins.documents import final_documents
+from ..pins.run_manifest import final_documents
 from ..report.holding import documents, reported
 
 

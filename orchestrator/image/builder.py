@@ -14,8 +14,8 @@ from ..fleet.docker import images
 from ..fleet.docker.containers import KVM
 from ..fleet.docker.engine import Engine
 from ..locks import wait_lock
-from ..pins.code import ROOT, git_facts
-from ..pins.lock import IMAGE_FILE
+from ..pins.code_version import ROOT, git_facts
+from ..pins.image_lock import IMAGE_FILE
 from ..pins.profile import Profile, images_folder
 from . import recipe
 from .build_stream import Built, follow

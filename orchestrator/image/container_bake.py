@@ -23,9 +23,9 @@ from ..fleet.docker import containers, images
 from ..fleet.docker.containers import Limits, Mount, Spec
 from ..fleet.docker.engine import Engine, EngineRefused
 from ..fleet.docker.images import ImageFailed
-from ..pins.contents import Contents
 from ..pins.files import json_bytes
-from ..pins.lock import IMAGE_FILE, Container, ImageLock
+from ..pins.image_contents import Contents
+from ..pins.image_lock import IMAGE_FILE, Container, ImageLock
 from ..pins.profile import FILE, Profile
 from .container_job import FOLDER, GIVEN, Ended, Files, last_lines, read, running, until_end
 from .container_pins import content_labels, contents_of, mismatches

@@ -15,7 +15,7 @@ from ..events.canonical import digest
 from ..fleet.docker import images
 from ..fleet.docker.engine import Engine
 from ..pins.files import write_whole
-from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
+from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import recipe
 from .apks import apks

@@ -14,8 +14,8 @@ from typing import Any
 from ..fleet.docker.containers import Limits, Spec
 from ..fleet.docker.engine import Engine
 from ..fleet.docker.images import Image, ImageFailed
-from ..pins.contents import SOURCES, Contents, parsed
-from ..pins.lock import ImageLock
+from ..pins.image_contents import SOURCES, Contents, parsed
+from ..pins.image_lock import ImageLock
 from .container_job import FOLDER, GIVEN, running, until_end
 
 PROFILE_LABEL = "emufarm.profile.digest"  # Dockerfile.emulator sets it; the rest a commit does
@@ -88,7 +88,7 @@ def contents_of(
         image=image,
         entrypoint=("python3",),
         # -P: not what lies in the image's working folder under the same name.
-        command=("-P", "-B", "-m", f"{package}.pins.contents"),
+        command=("-P", "-B", "-m", f"{package}.pins.image_contents"),
         labels=labels,
         network="none",
         limits=_LIMITS,

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from ..device.adb import adb_binary, adb_version
 from ..events.canonical import digest
 from ..pins.files import source_sha256
-from ..pins.lock import FILE as LOCK
-from ..pins.lock import ImageLock, read_lock
+from ..pins.image_lock import FILE as LOCK
+from ..pins.image_lock import ImageLock, read_lock
 from ..pins.profile import Profile
-from ..pins.tools import adb_release
+from ..pins.sdk_tools import adb_release
 from .golden import GoldenImage, Recipe, cache_folder, golden_image
 from .golden_bake import Oven
 from .simphone import simphone

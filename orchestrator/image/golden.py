@@ -1,7 +1,7 @@
 """Where is the golden AVD of a profile? Made once, cached by digest, verified at every use.
 
     <cache>/golden/<digest>/avd/               what devices are copied from; never run itself
-                           /golden.lock.json   pins/lock.py
+                           /golden.lock.json   pins/image_lock.py
                            /MANIFEST.json      every file's digest, written last
     <cache>/golden/.<digest>.lock              held by whoever looks or bakes
                   /.<digest>.new/              a bake under way, or one that was killed
@@ -24,8 +24,8 @@ from ..events.canonical import digest
 from ..fleet.local.device import Golden
 from ..locks import LockHeld, try_lock, wait_lock
 from ..pins.files import read_json, tree, write_json
-from ..pins.lock import FILE as LOCK
-from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
+from ..pins.image_lock import FILE as LOCK
+from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from .golden_bake import AVD, Oven, bake
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from ..fleet.local.device import Golden, LocalDevice
 from ..fleet.local.exits import exited_within
 from ..fleet.local.reach import boot
-from ..pins.contents import snapshot_sha256
 from ..pins.files import file_sha256
-from ..pins.lock import ImageLock
+from ..pins.image_contents import snapshot_sha256
+from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
 from ..pins.system_image import system_image
 from .phone_bake import BakeFailed as BakeFailed

@@ -16,8 +16,8 @@ from ..device.found import found
 from ..device.phone import Device
 from ..episode.reset import differences
 from ..errors import EmufarmError
-from ..pins.compare import mismatches
-from ..pins.lock import MARKER, ImageLock, marker
+from ..pins.image_lock import MARKER, ImageLock, marker
+from ..pins.mismatch import mismatches
 from ..pins.profile import Apk, Profile, Step
 
 NAMESPACES = ("system", "secure", "global")

@@ -15,7 +15,7 @@ from typing import IO
 
 from ..errors import UsageError
 from ..events.canonical import digest
-from ..pins.code import ROOT
+from ..pins.code_version import ROOT
 from ..pins.files import file_sha256, source_files
 from ..pins.profile import FILE, Part, Profile
 from .standin import EMULATOR, PLATFORM_TOOLS, SYSTEM_IMAGE, StandIn, Zip

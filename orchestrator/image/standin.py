@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UsageError
-from ..pins.code import ROOT
+from ..pins.code_version import ROOT
 from ..pins.files import file_sha256, source_files, write_whole
 from .wheelhouse import require_locked, wheel
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..fleet.docker import images
 from ..fleet.docker.images import ImageFailed
-from ..pins.lock import BadLock, ImageLock, read_lock, write_lock
+from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import recipe
 from .builder import Shop, held

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ..errors import EmufarmError, UsageError
 from ..locks import wait_lock
-from ..pins.code import ROOT
+from ..pins.code_version import ROOT
 from ..pins.files import file_sha256
 
 # The installer and the build backend first: one requirement is published as source only.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.questions import Plain
+from ..cases.oracles import Plain
 from ..device.capabilities import CLIPBOARD, LISTENER, PROXY
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry, NoAnswer, Query

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..cases.questions import Plain
+from ..cases.oracles import Plain
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry, NoAnswer, Oracle

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..cases.questions import Scalar
+from ..cases.oracles import Scalar
 from ..events.canonical import Json
 
 

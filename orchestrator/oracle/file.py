@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from ..cases.questions import FileIs, Plain
+from ..cases.oracles import FileIs, Plain
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.questions import ForegroundIs, NotificationIs, PackageIs, Plain, SettingIs
+from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, Plain, SettingIs
 from ..device.foreground import full_activity, parse_focus, parse_focused_app, parse_resumed
 from ..device.notifications import parse_notifications
 from ..device.packages import parse_installed, parse_package_list

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.questions import AnswerIs, Plain, PostedIs, ReceiptIs
+from ..cases.oracles import AnswerIs, Plain, PostedIs, ReceiptIs
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
 from .documents import json_facts, same

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from ..cases.questions import CompositeIs, Plain, Question
+from ..cases.oracles import CompositeIs, Plain, Question
 from ..events.canonical import Json
 from .beyond import CAPABILITIES, Beyond
 from .composite import Composite

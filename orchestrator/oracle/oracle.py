@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..cases.questions import Plain
+from ..cases.oracles import Plain
 from ..device.faults import DeviceFault
 from ..errors import EmufarmError
 from ..events.canonical import Json, canonical

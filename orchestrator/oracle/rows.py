@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.questions import Plain, RowsAre, Scalar
+from ..cases.oracles import Plain, RowsAre, Scalar
 from ..device.faults import DeviceFault
 from ..device.providers import PROVIDERS, parse_rows, provider_package, quoted
 from ..events.canonical import Json

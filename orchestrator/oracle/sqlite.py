@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cases.questions import Plain, SqliteIs
+from ..cases.oracles import Plain, SqliteIs
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json, canonical

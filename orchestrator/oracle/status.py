@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.questions import AppopsIs, BootIs, Plain
+from ..cases.oracles import AppopsIs, BootIs, Plain
 from ..device.foreground import parse_focus
 from ..device.status import (
     parse_appop,

@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import UsageError
 from ..plan.plan import PlannedCase
 from .files import read_json, write_json
-from .manifest import MANIFEST
+from .run_manifest import MANIFEST
 
 NAME = "proofs.json"
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..coordinator.transitions import RunOpened
-from ..pins.lock import ini
-from ..pins.manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
-from ..pins.tools import adb_release
+from ..pins.image_lock import ini
+from ..pins.run_manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
+from ..pins.sdk_tools import adb_release
 from ..plan.plan import Plan
 
 Document = Mapping[str, Any]

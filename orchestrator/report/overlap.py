@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..cases.select import Matcher
 from ..errors import UsageError
 from ..pins.files import read_json
-from ..pins.manifest import MANIFEST
+from ..pins.run_manifest import MANIFEST
 from ..plan.plan import Episode, PlannedCase
 from .build import MIN_COVERAGE, coverage, gate
 from .reading import Reading, read

@@ -26,7 +26,7 @@ from ..errors import EmufarmError, UsageError
 from ..evidence import manifest
 from ..evidence.bundle import FOLDERS
 from ..pins.files import file_sha256, read_json
-from ..pins.manifest import CAPABILITIES, MANIFEST
+from ..pins.run_manifest import CAPABILITIES, MANIFEST
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan

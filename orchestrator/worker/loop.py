@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..agent.choose import make_agent
+from ..agent.spec import make_agent
 from ..cases.model import Case
 from ..cases.render import CaseBroken, render
 from ..coordinator.client import CoordinatorAway, CoordinatorClient, CoordinatorRefused, LeaseLost
@@ -25,8 +25,8 @@ from ..episode.site import Site
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
 from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
-from ..pins.compare import compared, mismatches
-from ..pins.lock import ImageLock
+from ..pins.image_lock import ImageLock
+from ..pins.mismatch import compared, mismatches
 from ..pins.profile import Profile
 from ..settings import Limits
 from .agents import AskedFor

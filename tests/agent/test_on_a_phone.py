@@ -6,9 +6,9 @@ import time
 from typing import Any
 
 from orchestrator.agent.agent import Agent, Observation
-from orchestrator.agent.chance import Random
 from orchestrator.agent.normalize import normalize
-from orchestrator.agent.scripted import Scripted
+from orchestrator.agent.random_agent import Random
+from orchestrator.agent.scripted_agent import Scripted
 from orchestrator.cases.script import parse_script
 from orchestrator.device.phone import Device
 from orchestrator.episode.act import perform

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.cases.load import LoadedCase, case_digest, load_cases
 from orchestrator.cases.model import Case
-from orchestrator.cases.new import write_new
+from orchestrator.cases.new_case import write_new
 from orchestrator.cases.render import Rendered, render
 from orchestrator.cases.script import parse_script
 from orchestrator.cases.templates import MARKS

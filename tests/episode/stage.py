@@ -17,7 +17,7 @@ from orchestrator.episode.scene import Scene
 from orchestrator.episode.site import Site
 from orchestrator.errors import EmufarmError
 from orchestrator.evidence.bundle import Bundle
-from orchestrator.pins.lock import ImageLock
+from orchestrator.pins.image_lock import ImageLock
 from orchestrator.pins.profile import load_profile
 from orchestrator.settings import Limits
 

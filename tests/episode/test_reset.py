@@ -12,7 +12,7 @@ from orchestrator.device.faults import DeviceFault
 from orchestrator.device.snapshot import Snapshots
 from orchestrator.episode.reset import NotProven, PinMismatch, differences, reset
 from orchestrator.evidence.bundle import Bundle
-from orchestrator.pins.lock import MARKER
+from orchestrator.pins.image_lock import MARKER
 from tests.episode.stage import Says, Stage
 
 

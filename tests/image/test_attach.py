@@ -20,7 +20,7 @@ from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.image import phone_bake
 from orchestrator.image.golden import GoldenImage
 from orchestrator.image.phone_bake import BakeFailed, bake_phone, prove_phone
-from orchestrator.pins.lock import MARKER, write_lock
+from orchestrator.pins.image_lock import MARKER, write_lock
 from orchestrator.pins.profile import Profile, Snapshot, Step, load_profile
 from tests.ports import even_port
 

@@ -31,7 +31,7 @@ from orchestrator.image.container_pins import PROFILE_LABEL
 from orchestrator.image.sweep import BAKE, MAKER, images_of, sweep_all, work_of
 from orchestrator.image.verify import standing, verify
 from orchestrator.pins.files import json_bytes
-from orchestrator.pins.lock import IMAGE_FILE, read_lock
+from orchestrator.pins.image_lock import IMAGE_FILE, read_lock
 from orchestrator.pins.profile import FILE, IMAGES_VARIABLE, Part, Profile, load_profile
 from tests.image.full_engine import BASE_IMAGE, full_engine
 

@@ -11,9 +11,9 @@ import pytest
 from orchestrator.fleet.docker.images import Image
 from orchestrator.image.apks import NoApk, apks
 from orchestrator.image.container_pins import content_labels, differing, locked_labels, mismatches
-from orchestrator.pins.contents import Contents, contents, parsed
 from orchestrator.pins.files import file_sha256, source_sha256, tree_sha256
-from orchestrator.pins.lock import Container, read_lock, write_lock
+from orchestrator.pins.image_contents import Contents, contents, parsed
+from orchestrator.pins.image_lock import Container, read_lock, write_lock
 from orchestrator.pins.profile import Apk, load_profile
 from orchestrator.pins.system_image import system_image
 from tests.pins.a_lock import LOCK

@@ -20,8 +20,8 @@ from orchestrator.image.golden import MANIFEST, GoldenImage, Recipe, cache_folde
 from orchestrator.image.golden_bake import BakeFailed, Oven
 from orchestrator.locks import try_lock
 from orchestrator.pins.files import read_json, tree, write_json
-from orchestrator.pins.lock import FILE as LOCK
-from orchestrator.pins.lock import MARKER, ImageLock, read_lock
+from orchestrator.pins.image_lock import FILE as LOCK
+from orchestrator.pins.image_lock import MARKER, ImageLock, read_lock
 from orchestrator.pins.profile import Profile
 from orchestrator.pins.system_image import system_image
 

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.image import recipe
 from orchestrator.image.standin import StandIn, Zip
-from orchestrator.pins.code import ROOT
+from orchestrator.pins.code_version import ROOT
 from orchestrator.pins.profile import load_profile
 
 SIM, PIXEL = load_profile("sim-api34"), load_profile("pixel-api34")

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.image.standin import StandIn, stand_in
-from orchestrator.pins.code import ROOT
+from orchestrator.pins.code_version import ROOT
 from tests.fleet import a_lock
 
 

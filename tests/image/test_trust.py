@@ -21,7 +21,7 @@ from orchestrator.image.container_job import packed
 from orchestrator.image.container_pins import RECIPE_LABEL, contents_of
 from orchestrator.image.sweep import BAKE, MAKER
 from orchestrator.image.verify import push, standing, verify
-from orchestrator.pins.lock import ImageLock, read_lock, write_lock
+from orchestrator.pins.image_lock import ImageLock, read_lock, write_lock
 from orchestrator.pins.profile import Profile
 from tests.e2e.engine import install
 from tests.ports import even_port
@@ -41,7 +41,7 @@ def test_an_image_does_not_answer_for_itself(
     fake = {f"orchestrator/{name}": b"" for name in ("__init__.py", "pins/__init__.py")}
     id = containers.create(shop.engine, spec)
     try:
-        answer = {**fake, "orchestrator/pins/contents.py": b"print('{}')"}
+        answer = {**fake, "orchestrator/pins/image_contents.py": b"print('{}')"}
         containers.put(shop.engine, id, "/var/emu", packed(answer))
         liar = images.commit(shop.engine, id, {BAKE: "", MAKER: "a test"})
     finally:

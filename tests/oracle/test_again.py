@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.cases.questions import Question
+from orchestrator.cases.oracles import Question
 from orchestrator.evidence.bundle import Bundle
 from orchestrator.oracle.again import again
 from orchestrator.oracle.make import FAMILIES, make

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.cases.questions import Question
+from orchestrator.cases.oracles import Question
 from orchestrator.events.canonical import digest
 from orchestrator.oracle.make import FAMILIES, make, spoken
 from orchestrator.oracle.oracle import Oracle, Query, Raw, Told, converse

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cases.questions import Question
+from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import digest
 from orchestrator.farm.phones import boot, simulated_phone

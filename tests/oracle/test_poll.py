@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cases.questions import Question
+from orchestrator.cases.oracles import Question
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import Json

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.cases.questions import Question
+from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
 from orchestrator.oracle.make import make
 from orchestrator.oracle.oracle import Oracle

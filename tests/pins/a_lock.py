@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchestrator.pins.lock import ImageLock
+from orchestrator.pins.image_lock import ImageLock
 from orchestrator.pins.system_image import SystemImage
 
 LOCK = ImageLock(

@@ -18,7 +18,7 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.outcome import Blame, Effort, Outcome, Phase, Reason
 from orchestrator.pins.files import write_json
-from orchestrator.pins.manifest import MANIFEST
+from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.plan.store import FILE, write_plan
 from orchestrator.report.shape import EpisodeRow, Spent, Word

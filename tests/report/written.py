@@ -18,7 +18,7 @@ from orchestrator.coordinator.transitions import (
     judged,
 )
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
-from orchestrator.pins.manifest import MANIFEST
+from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Episode, Plan, PlannedCase, pair_seed
 from orchestrator.plan.store import FILE, write_plan
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...pins.host import unknown
-from ...pins.manifest import CAPABILITIES, MANIFEST
+from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from .finding import Findings
 from .reading import Fields
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...pins.lock import marker
-from ...pins.manifest import CAPABILITIES, MANIFEST
+from ...pins.image_lock import marker
+from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from .. import attempt
 from ..summary import NAME as SUMMARY
 from .bundles import hold

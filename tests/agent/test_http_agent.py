@@ -16,8 +16,8 @@ import pytest
 from annotated_types import Le
 
 from orchestrator.agent.agent import AgentFault, AgentHostLost
-from orchestrator.agent.command import Command
-from orchestrator.agent.http import Contained, Http
+from orchestrator.agent.command_agent import Command
+from orchestrator.agent.http_agent import Contained, Http
 from orchestrator.agent.protocol import MOST_REPLY
 from orchestrator.cases.model import Budget
 from orchestrator.evidence.archive import Limits

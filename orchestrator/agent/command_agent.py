@@ -16,7 +16,7 @@ from typing import Any
 from ..outcome import Reason
 from . import protocol
 from .agent import About, AgentFault, Observation, Reply
-from .program import Closed, Program, TooLong, Unasked
+from .process import Closed, Program, TooLong, Unasked
 
 
 class Command:

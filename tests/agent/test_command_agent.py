@@ -14,7 +14,7 @@ from textwrap import dedent
 import pytest
 
 from orchestrator.agent.agent import AgentFault
-from orchestrator.agent.command import Command
+from orchestrator.agent.command_agent import Command
 from orchestrator.agent.normalize import normalize
 from orchestrator.outcome import Reason
 from tests.agent.screens import element, seen
@@ -203,7 +203,7 @@ def test_it_dies_with_us_even_where_we_are_killed(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(READY + FORKS)
     holder = f"""
         import sys, time
-        from orchestrator.agent.command import Command
+        from orchestrator.agent.command_agent import Command
         from tests.agent.screens import seen
         agent = Command((sys.executable, {str(tmp_path / "agent.py")!r}))
         agent.start("goal", 20)

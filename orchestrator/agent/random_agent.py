@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from .agent import About, Observation, Reply
-from .places import DIRECTIONS, seen_part
+from .geometry import DIRECTIONS, seen_part
 
 # What it does, and how often out of a hundred.
 _DEEDS = {"tap": 55, "long_press": 5, "swipe": 15, "key": 15, "type": 10}

@@ -1,19 +1,22 @@
 """What must a run name to be repeatable? `run_manifest.json` and `env_capabilities.json`.
 
 Pure: facts in, documents out. What is not known says why, and only that is null; what devices say
-of themselves is added once they have all spoken (documents.py).
+of themselves is added at the end of the run (`final_documents`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from ..errors import EmufarmError
 from ..plan.plan import Plan
 from ..settings import RunSettings
+from .files import read_json, write_json
 from .host import unknown
-from .lock import ImageLock, ini
+from .image_lock import ImageLock, ini
 from .profile import Profile
 
 MANIFEST, CAPABILITIES = "run_manifest.json", "env_capabilities.json"
@@ -136,6 +139,18 @@ def env_capabilities(
         "android": dict(android),
         "host_artifacts": {"case_site": "requests, and what pages posted, in each bundle"},
     }
+
+
+def final_documents(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> None:
+    """`devices`: what each said of itself when it started, by its id. Done again with the same, it
+    leaves the same bytes; it must not be done after the run is sealed."""
+    for path in (run / MANIFEST, run / CAPABILITIES):
+        document = read_json(path)
+        try:
+            document["android"].update(device_facts(devices))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise EmufarmError(f"{path} is not a run's document: {error!r}") from error
+        write_json(path, document)
 
 
 def known(value: Any, why: str) -> Any:

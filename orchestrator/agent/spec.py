@@ -15,11 +15,11 @@ from ..cases.render import CaseBroken, Rendered
 from ..cases.script import parse_script
 from ..errors import UsageError
 from .agent import Agent
-from .chance import Random
-from .command import Command
-from .http import Contained, Host, Http
-from .post import address
-from .scripted import Scripted
+from .command_agent import Command
+from .http_agent import Contained, Host, Http
+from .http_post import address
+from .random_agent import Random
+from .scripted_agent import Scripted
 
 COMMAND, IMAGE = "command:", "image:"
 URLS = ("http://", "https://")

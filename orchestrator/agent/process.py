@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from . import guard
+from . import process_guard
 from .protocol import MOST_REPLY
 
 MOST_ERRORS = 20_000
@@ -40,7 +40,7 @@ class Program:
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__, str(os.getpid()), *command],
+            [sys.executable, "-I", "-S", process_guard.__file__, str(os.getpid()), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

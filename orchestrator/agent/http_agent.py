@@ -12,7 +12,7 @@ from ..device.deadline import Deadline
 from ..outcome import Reason
 from . import protocol
 from .agent import About, AgentFault, AgentHostLost, Observation, Reply
-from .post import Address, Answer, address, post
+from .http_post import Address, Answer, address, post
 
 _OK, _REDIRECTS, _SERVER_ERRORS = 200, range(300, 400), range(500, 600)
 

@@ -19,7 +19,7 @@ OWN, SDK = Path("/opt/emufarm"), Path("/opt/android-sdk")
 # What this module needs of the package, to be put where it runs.
 SOURCES = (
     "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",
-    "pins/contents.py", "pins/files.py", "pins/system_image.py",
+    "pins/image_contents.py", "pins/files.py", "pins/system_image.py",
 )  # fmt: skip
 
 

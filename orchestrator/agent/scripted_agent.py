@@ -12,7 +12,7 @@ from typing import Any
 from ..cases.script import Move
 from ..device.uitree import Element
 from .agent import About, Observation, Reply
-from .places import seen_part
+from .geometry import seen_part
 
 Raw = dict[str, Any]
 Play = Generator[Raw, Observation, Observation]  # actions out, the next observation in

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from orchestrator.agent.agent import Observation
-from orchestrator.agent.chance import Random
 from orchestrator.agent.normalize import normalize
-from orchestrator.agent.scripted import LOOKS, Scripted
+from orchestrator.agent.random_agent import Random
+from orchestrator.agent.scripted_agent import LOOKS, Scripted
 from orchestrator.cases.script import parse_script
 from orchestrator.device.uitree import Element
 from tests.agent.screens import element, seen

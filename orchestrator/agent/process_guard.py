@@ -1,6 +1,6 @@
 """A program of its own: runs an agent's command and leaves nothing of it behind.
 
-    python guard.py PARENT_PID COMMAND ...
+    python process_guard.py PARENT_PID COMMAND ...
 
 Whatever the command starts, in sessions of its own or not, dies with it, on SIGTERM, and when the
 parent dies, even by SIGKILL. Ends with the command's exit code; signal n is 128 + n. Standard

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.choose import check_backend, check_spec, command_words, make_agent, outside
-from orchestrator.agent.command import Command
-from orchestrator.agent.http import Http
+from orchestrator.agent.command_agent import Command
+from orchestrator.agent.http_agent import Http
+from orchestrator.agent.spec import check_backend, check_spec, command_words, make_agent, outside
 from orchestrator.cases.model import Budget
 from orchestrator.cases.render import CaseBroken, Rendered
 from orchestrator.errors import UsageError

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 
-from orchestrator.agent.shown import shown
+from orchestrator.agent.protocol import observation_json
 from tests.agent.screens import PNG, element, seen
 
 
 def test_an_observation_is_these_fields_and_no_other() -> None:
-    view = shown(seen(element("OK", (1, 2, 3, 4), clickable=True), goal="Press OK", step=7))
+    view = observation_json(
+        seen(element("OK", (1, 2, 3, 4), clickable=True), goal="Press OK", step=7)
+    )
     assert set(view) == {"step", "goal", "screen", "screenshot", "elements", "message"}
     assert view["goal"] == "Press OK"
     assert view["screen"] == {"width": 1080, "height": 2400}
@@ -25,11 +27,11 @@ def test_an_observation_is_these_fields_and_no_other() -> None:
 
 
 def test_an_index_is_the_place_in_the_list() -> None:
-    view = shown(seen(*[element(str(number)) for number in range(5)]))
+    view = observation_json(seen(*[element(str(number)) for number in range(5)]))
     assert [e["index"] for e in view["elements"]] == [int(e["text"]) for e in view["elements"]]
 
 
 def test_a_screen_without_a_tree_has_no_elements_and_is_still_json() -> None:
-    view = shown(seen(tree=False))
+    view = observation_json(seen(tree=False))
     assert view["elements"] is None
     json.dumps(view, allow_nan=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.pins.compare import baked, compared, mismatches
+from orchestrator.pins.mismatch import baked, compared, mismatches
 from tests.pins.a_lock import LOCK as A_LOCK
 
 CHATTER = "INFO    | Storing crashdata in: /tmp/emu-crash.db, detection is for process: {}\n"

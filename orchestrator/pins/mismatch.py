@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .host import unknown
-from .lock import ImageLock, ini
-from .tools import adb_release, emulator_release
+from .image_lock import ImageLock, ini
+from .sdk_tools import adb_release, emulator_release
 
 # By pin. Whoever is not there is not asked, and its pins are missing here; who is there must
 # answer: None says that it did not.

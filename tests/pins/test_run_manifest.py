@@ -12,21 +12,21 @@ import pytest
 
 from orchestrator.errors import EmufarmError
 from orchestrator.pins.agent_card import AgentCard, agent_facts, inference_facts
-from orchestrator.pins.code import repo_facts
-from orchestrator.pins.documents import final_documents
+from orchestrator.pins.code_version import repo_facts
 from orchestrator.pins.files import read_json, write_json
 from orchestrator.pins.host import host_facts
-from orchestrator.pins.lock import marker, read_lock, write_lock
-from orchestrator.pins.manifest import (
+from orchestrator.pins.image_lock import marker, read_lock, write_lock
+from orchestrator.pins.profile import load_profile
+from orchestrator.pins.run_manifest import (
     CAPABILITIES,
     MANIFEST,
     android_facts,
     device_facts,
     env_capabilities,
+    final_documents,
     run_manifest,
 )
-from orchestrator.pins.profile import load_profile
-from orchestrator.pins.tools import sdk_facts
+from orchestrator.pins.sdk_tools import sdk_facts
 from orchestrator.plan.plan import Episode, Plan
 from orchestrator.settings import RunSettings
 from tests.pins.a_lock import LOCK
