@@ -8,9 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.pins.test_run_manifest import nothings
-
 from orchestrator.coordinator.transitions import RunSealed
+from tests.pins.test_run_manifest import nothings
 from tests.run.conftest import Farm
 
 CARD = "name: mine\nversion: '2'\nmodel: m-1\nsampling: {temperature: 0}\n"
