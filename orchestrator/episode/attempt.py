@@ -11,11 +11,11 @@ from ..device.faults import TRANSIENT, DeviceFault
 from ..evidence.bundle import EvidenceLost
 from ..outcome import NO_EFFORT, Asked, Effort, HostFact, Judgement, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
-from .asking import Asking, reachable
+from .agent_loop import Steps
+from .context import Interrupted, Scene
+from .oracles import Asking, reachable
 from .reset import NotProven, PinMismatch, reset
-from .scene import Interrupted, Scene
 from .setup import SetupNotSeen, set_up
-from .steps import Steps
 
 # A device fault that means the phone is gone, not that it answered badly.
 LOST = TRANSIENT | {"device_unauthorized", "not_ready", "service_missing", "timeout"}

@@ -10,9 +10,9 @@ from ..cases.oracles import FileIs, Plain
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json
-from .documents import json_facts, same
+from .json_paths import json_facts, same
 from .oracle import Decision, Inquiry, Query, Raw
-from .shell import NEEDS_ROOT, NEEDS_SHELL, command, result
+from .shell_query import NEEDS_ROOT, NEEDS_SHELL, command, result
 
 READ_S = 30.0
 _ABSENT = ("No such file or directory", "Not a directory")

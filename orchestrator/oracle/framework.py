@@ -11,7 +11,7 @@ from ..device.packages import parse_installed, parse_package_list
 from ..device.providers import SETTINGS_PACKAGE
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry
-from .shell import NEEDS_SHELL, answer, command
+from .shell_query import NEEDS_SHELL, answer, command
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""What an oracle is: queries -> raw results -> typed facts -> decision.
+"""The oracle protocol: queries, raw results, typed facts, decision.
 
-An oracle is pure. It says a query, is given the raw result, says the next one, and returns facts;
-its decision reads the facts and nothing else. Who puts the queries to a phone (put.py) keeps every
-raw result, so the same conversation can be held again without one (again.py).
+An oracle is pure. It yields a query, receives the raw result, yields the next query and finally
+returns facts; its decision depends on the facts alone. The query runner (query_runner.py) keeps
+every raw result, so that the inquiry can be repeated without a phone (recompute.py).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 
 from .oracle import Oracle, Raw, Told, Verdict, converse, unanswered
-from .put import Context, Line
+from .query_runner import Context, Line
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5

@@ -23,7 +23,7 @@ from ..device.files import app_of_path
 from ..events.canonical import Json, canonical
 from .file import kind_of_file
 from .oracle import Decision, Inquiry, Query, Raw
-from .shell import NEEDS_ROOT, NEEDS_SHELL
+from .shell_query import NEEDS_ROOT, NEEDS_SHELL
 
 PULL, PULL_ROOT = "database_pull", "database_pull_root"
 PULL_S = 60.0

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..events.canonical import Json, digest
-from .make import spoken
+from .factory import spoken
 from .oracle import Query, Raw, Verdict
 
 EVIDENCE_SCHEMA = "0"

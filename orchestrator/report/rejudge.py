@@ -23,9 +23,9 @@ from ..errors import EmufarmError, UsageError
 from ..evidence import attempt, summary
 from ..evidence.attempt import AttemptRecord
 from ..evidence.bundle import whole
-from ..oracle.again import again
-from ..oracle.asked import asked_again
-from ..oracle.make import make, spoken
+from ..oracle.combine import asked_again
+from ..oracle.factory import make, spoken
+from ..oracle.recompute import again
 from ..oracle.trace import holds_of
 from ..outcome import judge
 from ..pins import proofs

@@ -20,8 +20,8 @@ from ..device.faults import DeviceFault
 from ..device.found import found
 from ..device.phone import Device
 from ..episode.attempt import Played, attempt
-from ..episode.scene import Interrupted, Scene
-from ..episode.site import Site
+from ..episode.case_site import Site
+from ..episode.context import Interrupted, Scene
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
 from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge

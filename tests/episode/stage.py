@@ -13,8 +13,8 @@ from orchestrator.cases.model import Case
 from orchestrator.cases.render import render
 from orchestrator.device.phone import Device
 from orchestrator.episode.attempt import Played, attempt
-from orchestrator.episode.scene import Scene
-from orchestrator.episode.site import Site
+from orchestrator.episode.case_site import Site
+from orchestrator.episode.context import Scene
 from orchestrator.errors import EmufarmError
 from orchestrator.evidence.bundle import Bundle
 from orchestrator.pins.image_lock import ImageLock

@@ -12,9 +12,9 @@ import pytest
 from orchestrator.agent.agent import AgentFault
 from orchestrator.device.faults import DeviceFault
 from orchestrator.episode.attempt import Played
-from orchestrator.episode.scene import Interrupted
-from orchestrator.oracle.again import again
-from orchestrator.oracle.asked import asked_again
+from orchestrator.episode.context import Interrupted
+from orchestrator.oracle.combine import asked_again
+from orchestrator.oracle.recompute import again
 from orchestrator.outcome import Reason, judge
 from tests.episode.stage import DONE, Says, Stage, a_setting
 

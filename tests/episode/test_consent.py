@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.episode.user import NO, NOTHING_TO_ADD
+from orchestrator.episode.simulated_user import NO, NOTHING_TO_ADD
 from orchestrator.events.canonical import digest
 from tests.episode.stage import Says, Stage
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.cases.oracles import Question
 from orchestrator.events.canonical import digest
-from orchestrator.oracle.make import FAMILIES, make, spoken
+from orchestrator.oracle.factory import FAMILIES, make, spoken
 from orchestrator.oracle.oracle import Oracle, Query, Raw, Told, converse
 
 PACKAGE = """Packages:

@@ -17,10 +17,10 @@ from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import digest
 from orchestrator.farm.phones import boot, simulated_phone
-from orchestrator.oracle.make import make
+from orchestrator.oracle.factory import make
 from orchestrator.oracle.oracle import Verdict
 from orchestrator.oracle.poll import ask_once, poll
-from orchestrator.oracle.put import Context
+from orchestrator.oracle.query_runner import Context
 from tests.whole.conftest import Phone
 
 ROLES = {"settings": "com.android.settings", "home": "com.android.launcher3"}

@@ -15,11 +15,11 @@ from orchestrator.cases.oracles import Question
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import Json
-from orchestrator.oracle.again import again
-from orchestrator.oracle.make import make
+from orchestrator.oracle.factory import make
 from orchestrator.oracle.oracle import Decision, Inquiry, Query, Verdict
 from orchestrator.oracle.poll import ask_once, poll
-from orchestrator.oracle.put import Context
+from orchestrator.oracle.query_runner import Context
+from orchestrator.oracle.recompute import again
 from orchestrator.oracle.trace import oracle_event
 
 # Nobody listens there: these oracles ask for the agent's answer, and then themselves.

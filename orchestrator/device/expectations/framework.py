@@ -6,7 +6,13 @@ import re
 
 from ..faults import DeviceFault
 from ..phone import Device
-from ..status import parse_appop, parse_bluetooth, parse_call, parse_default_network, parse_location
+from ..system_state import (
+    parse_appop,
+    parse_bluetooth,
+    parse_call,
+    parse_default_network,
+    parse_location,
+)
 from .expectation import Expectation, Seen, all_of, equal, eventually
 
 _NONE = "emufarm.none"

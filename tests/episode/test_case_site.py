@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from orchestrator.cases.model import Response
-from orchestrator.episode.site import NOT_FOUND, Site
+from orchestrator.episode.case_site import NOT_FOUND, Site
 
 FILES = {
     "index.html": b"<h1>Shop</h1>",
@@ -126,7 +126,7 @@ def test_what_a_case_scripts_is_answered_in_place_of_a_file_and_never_cached(
 def test_a_posted_document_is_kept_whole_and_all_of_them_within_bounds(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.episode.site.MOST_KEPT", 10)
+    monkeypatch.setattr("orchestrator.episode.case_site.MOST_KEPT", 10)
     for body in (b'{"a": 1}', b'{"b": 2}', b"{}"):
         assert visit(site, "POST", "/save", body)[0] == 200
     kept, _ = site.requests()
@@ -138,7 +138,7 @@ def test_a_posted_document_is_kept_whole_and_all_of_them_within_bounds(
 def test_requests_beyond_what_is_kept_are_counted(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.episode.site.MOST_REQUESTS", 1)
+    monkeypatch.setattr("orchestrator.episode.case_site.MOST_REQUESTS", 1)
     for path in ("/a/b", "/x.json", "/"):
         visit(site, "GET", path)
     kept, forgotten = site.requests()
@@ -174,7 +174,7 @@ def test_a_body_without_a_length_that_can_be_read_is_not_taken_for_an_empty_one(
 
 def test_a_form_that_is_not_kept_has_no_fields(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a page that posts without end would fill our memory with them."""
-    monkeypatch.setattr("orchestrator.episode.site.MOST_KEPT", 3)
+    monkeypatch.setattr("orchestrator.episode.case_site.MOST_KEPT", 3)
     visit(site, "POST", "/x?q=1", b"item=tea", FORM)
     (sent,), _ = site.requests()
     assert (sent["fields"], sent["body_cut"]) == ({"q": ["1"]}, True)

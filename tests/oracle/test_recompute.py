@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from orchestrator.cases.oracles import Question
 from orchestrator.evidence.bundle import Bundle
-from orchestrator.oracle.again import again
-from orchestrator.oracle.make import FAMILIES, make
+from orchestrator.oracle.factory import FAMILIES, make
 from orchestrator.oracle.oracle import Raw, Verdict, converse
 from orchestrator.oracle.poll import ask_once
-from orchestrator.oracle.put import Context
+from orchestrator.oracle.query_runner import Context
+from orchestrator.oracle.recompute import again
 from orchestrator.oracle.trace import oracle_event
 from orchestrator.settings import RAW_LIMIT
 from tests.oracle.test_families import FALSE, POSTED, RECEIPTS, ROLES, TRUE, UNASKED, prepare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.cases.model import UserRule
-from orchestrator.episode.user import NO, NOTHING_TO_ADD, YES, Said, User
+from orchestrator.episode.simulated_user import NO, NOTHING_TO_ADD, YES, Said, User
 
 USER = User(
     [

@@ -19,7 +19,7 @@ from ..device.phone import Device
 from ..device.retry import QUERY
 from ..device.shell import needs_root
 from ..events.canonical import canonical
-from .heard import AGENT_ANSWER, SITE, SITE_DOCUMENTS, SITE_REQUESTS
+from .agent_and_site import AGENT_ANSWER, SITE, SITE_DOCUMENTS, SITE_REQUESTS
 from .oracle import Query, Raw
 from .sqlite import PULL, PULL_ROOT, select
 

@@ -13,7 +13,7 @@ from ..device.faults import DeviceFault
 from ..device.providers import PROVIDERS, parse_rows, provider_package, quoted
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry
-from .shell import NEEDS_ROOT, NEEDS_SHELL, answer, command
+from .shell_query import NEEDS_ROOT, NEEDS_SHELL, answer, command
 
 _KEY = "_id"  # every provider's row has one
 

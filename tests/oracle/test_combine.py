@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.oracle.asked import asked_again
+from orchestrator.oracle.combine import asked_again
 from orchestrator.oracle.trace import decision_fields
 from orchestrator.outcome import Asked
 

@@ -1,6 +1,6 @@
 """Questions that need what no phone of ours has. They stand in cases, and nobody answers them.
 
-The query is refused before it is put (put.py) and names what is missing: never a no.
+The query is refused before it is put (query_runner.py) and names what is missing: never a no.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from orchestrator.device.files import app_of_path
 from orchestrator.device.packages import parse_installed, parse_package_list
 from orchestrator.device.providers import provider_package
 from orchestrator.device.shell import command_line, needs_root
-from orchestrator.device.status import (
+from orchestrator.device.system_state import (
     CALL_STATES,
     parse_appop,
     parse_bluetooth,

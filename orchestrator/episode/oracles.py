@@ -7,22 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 from ..device.faults import DeviceFault
-from ..oracle.asked import asked_again
+from ..oracle.agent_and_site import SITE
+from ..oracle.combine import asked_again
 from ..oracle.composite import without_facts
-from ..oracle.heard import SITE
-from ..oracle.make import make
+from ..oracle.factory import make
 from ..oracle.oracle import Oracle, Verdict
 from ..oracle.poll import ask_once, poll
-from ..oracle.put import Context
+from ..oracle.query_runner import Context
 from ..oracle.trace import oracle_event
 from ..oracle.versions import Versions
 from ..outcome import Asked
-from .scene import Scene
-from .steps import Steps
+from .agent_loop import Steps
+from .context import Scene
 
 
 class Asking:
-    """What they say together is computed from their events alone (oracle/asked.py), so that
+    """What they say together is computed from their events alone (oracle/combine.py), so that
     whoever has the events has it too. Forbidden effects stay seen: what was there at one look need
     not be there at the last."""
 

@@ -11,9 +11,9 @@ from typing import Any
 from ..cases.oracles import AnswerIs, Plain, PostedIs, ReceiptIs
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
-from .documents import json_facts, same
+from .json_paths import json_facts, same
 from .oracle import Decision, Inquiry, Query, Raw
-from .rows import counted
+from .provider_rows import counted
 
 ANSWERS = "action_trace.jsonl"  # where the bundle keeps every answer
 AGENT_ANSWER = "agent_answer"

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..cases.oracles import AppopsIs, BootIs, Plain
 from ..device.foreground import parse_focus
-from ..device.status import (
+from ..device.system_state import (
     parse_appop,
     parse_bluetooth,
     parse_call,
@@ -20,7 +20,7 @@ from ..device.status import (
 )
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry
-from .shell import NEEDS_SHELL, answer, command, result
+from .shell_query import NEEDS_SHELL, answer, command, result
 
 
 @dataclass(frozen=True)

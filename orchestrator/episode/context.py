@@ -13,7 +13,7 @@ from ..evidence.bundle import Bundle
 from ..outcome import HostFact
 from ..pins.profile import Profile
 from ..settings import Limits
-from .site import Site
+from .case_site import Site
 
 
 class Interrupted(Exception):

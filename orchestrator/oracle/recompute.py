@@ -12,7 +12,7 @@ from typing import Any
 
 from ..events.canonical import Json, digest
 from ..settings import RAW_LIMIT
-from .make import heard
+from .factory import heard
 from .oracle import Oracle, Raw, Told, converse, unanswered
 from .trace import decision_fields, query_fields
 

@@ -18,9 +18,9 @@ from ..device.faults import DeviceFault
 from ..events.canonical import canonical, digest
 from ..outcome import Effort, Reason
 from .act import NOTHING, TOUCHES, cuts_adb, input_line, perform
+from .context import Scene
 from .observe import Sight, observe
-from .scene import Scene
-from .user import User
+from .simulated_user import User
 
 INVALID_IN_A_ROW = 3
 # Adb's words where it never began to deliver a command; after any other the phone may have acted.

@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
-from orchestrator.oracle.make import make
+from orchestrator.oracle.factory import make
 from orchestrator.oracle.oracle import Oracle
 from orchestrator.oracle.poll import ask_once
-from orchestrator.oracle.put import Context
+from orchestrator.oracle.query_runner import Context
 from orchestrator.oracle.versions import Versions
 from tests.device.fakes import SERIAL, FakeAdb, answer, fail
 from tests.whole.conftest import Phone

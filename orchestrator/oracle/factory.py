@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 from ..cases.oracles import CompositeIs, Plain, Question
 from ..events.canonical import Json
-from .beyond import CAPABILITIES, Beyond
+from .agent_and_site import Answer, Posted, Receipt
 from .composite import Composite
 from .file import File
 from .framework import InFront, Notified, Package, Setting
-from .heard import Answer, Posted, Receipt
 from .oracle import Oracle
-from .rows import Rows
+from .provider_rows import Rows
 from .sqlite import Sqlite
-from .status import SERVICES, Appops, Boot, Status
+from .system_state import SERVICES, Appops, Boot, Status
+from .unavailable import CAPABILITIES, Beyond
 
 FAMILIES: dict[str, Callable[[Plain, Any], Oracle]] = {
     "setting": Setting,
