@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from orchestrator.evidence.audit.reading import LINE_LIMIT
+from orchestrator.evidence.audit.reader import LINE_LIMIT
 from tests.evidence.breaking import (  # fmt: skip
     GONE,
     Break,

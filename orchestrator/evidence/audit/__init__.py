@@ -1,12 +1,12 @@
-"""Is evidence what it must be? Every rule (rules.py), on any bundle or run, offline.
+"""Audits evidence offline: checks any bundle or run against every rule.
 
-What is read here may have been written by anybody: bounded, and never an exception.
+Anybody may have written what is read here: reading is bounded and never raises an exception.
 """
 
 from __future__ import annotations
 
 from .bundles import audit_bundle
-from .finding import Finding
+from .findings import Finding
 from .rules import RULES
 from .runs import Audited, audit, audit_run
 

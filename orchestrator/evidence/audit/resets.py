@@ -1,90 +1,95 @@
-"""Did the attempt start from the snapshot, and does the evidence show it?"""
+"""Rules for resets: the attempt started from the proven snapshot, on the pinned device."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .reading import Fields
-from .seen import Seen
-from .shapes import is_count
+from .fields import is_count
+from .reader import Fields
+from .state import AuditState
 
 TRACE = "device_trace"
 
 
-def device(seen: Seen, line: int, fields: Fields) -> None:
+def check_device_event(state: AuditState, line: int, fields: Fields) -> None:
     if fields["event"] == "reset":
-        _reset(seen, line, fields)
+        _check_reset(state, line, fields)
     elif fields["event"] == "pins":
-        seen.pinned = not fields["wrong"] and _compared(fields["pins"])
+        state.pins_match = not fields["wrong"] and _has_both_values(fields["pins"])
     elif fields["event"] == "device":
-        if not seen.told(TRACE) and seen.whole(TRACE):
-            _begun(seen, line)
-        seen.count(TRACE, line, fields["step"])
+        if not state.lines_by_step(TRACE) and state.usable(TRACE):
+            _check_before_first_step(state, line)
+        state.add_step(TRACE, line, fields["step"])
 
 
-def _compared(pins: Fields) -> bool:
-    """At least one pin, and both values of each."""
+def _has_both_values(pins: Fields) -> bool:
+    """Whether there is a pin, and every pin has its baked and its found value."""
     both = {"baked", "found"}
     return bool(pins) and all(isinstance(pin, dict) and both <= pin.keys() for pin in pins.values())
 
 
-def _begun(seen: Seen, line: int) -> None:
-    """The first step is observed: now the phone must be the one that the run names."""
-    if not seen.proven:
-        text = "a step was observed, and the last reset before it is not proven"
-        seen.add(TRACE, line, "reset", text)
-    elif not seen.pinned:
-        text = "a step was observed, and the device was not held against its pins, or differs"
-        seen.add(TRACE, line, "pins", text)
+def _check_before_first_step(state: AuditState, line: int) -> None:
+    """At the first observed step the phone must be the one that the run names."""
+    if not state.reset_proven:
+        text = "a step was observed, but the last reset before it is not proven"
+        state.add(TRACE, line, "reset", text)
+    elif not state.pins_match:
+        text = "a step was observed, but the device was not compared with its pins or differs"
+        state.add(TRACE, line, "pins", text)
 
 
-def _reset(seen: Seen, line: int, fields: Fields) -> None:
-    if seen.told(TRACE):
-        seen.add(TRACE, line, "reset", "the phone was reset after its first step")
+def _check_reset(state: AuditState, line: int, fields: Fields) -> None:
+    if state.lines_by_step(TRACE):
+        state.add(TRACE, line, "reset", "the phone was reset after its first step")
         return
-    seen.proven = fields["proven"]
-    if not seen.proven:
+    state.reset_proven = fields["proven"]
+    if not state.reset_proven:
         if not fields["wrong"]:
-            seen.add(TRACE, line, "reset_proof", "it is not proven, and nothing says why")
+            state.add(TRACE, line, "reset_proof", "it is not proven, and no reason is given")
         return
-    lacking = _lacking(fields)
-    if lacking is not None:
-        seen.add(TRACE, line, "reset_proof", lacking)
-    elif seen.run.image is not None:
-        odd = [part for part, value in seen.run.image.items() if fields[part] != value]
+    problem = _proof_problem(fields)
+    if problem is not None:
+        state.add(TRACE, line, "reset_proof", problem)
+    elif state.run.image is not None:
+        odd = [part for part, value in state.run.image.items() if fields[part] != value]
         if odd:
             text = f"its {', '.join(odd)} is not that of the run's image lock"
-            seen.add(TRACE, line, "reset_image", text)
+            state.add(TRACE, line, "reset_image", text)
 
 
-def _lacking(fields: Fields) -> str | None:
-    """The first part of the proof that is not there, or proves nothing."""
+def _proof_problem(fields: Fields) -> str | None:
+    """The first part of the proof that is missing or proves nothing."""
     tag = fields["snapshot_tag"]
     if fields["wrong"]:
-        return "it is called proven, and something is wrong with it"
+        return "it is marked as proven, but lists something wrong"
     if fields["command"].split()[-1:] != [tag] or "snapshot load" not in fields["command"]:
         return f"its command does not load {tag!r}"
     if "OK" not in str(fields.get("reply")):
-        return "the console's output has no OK in it"
+        return "the console's output contains no OK"
     for part in ("boot_id", "fingerprint", "marker"):
         if not isinstance(fields.get(part), str) or not fields[part]:
-            return f"its {part} is not told"
+            return f"its {part} is missing"
     for part in ("file_gone", "property_gone"):
         if fields.get(part) is not True:
-            return f"{part}: the sentinel was not seen to go"
+            return f"{part}: the sentinel was not seen to disappear"
     frame = fields.get("frame")
     if not isinstance(frame, dict) or frame.get("uniform") is not False:
-        return "no picture of more than one colour was seen"
+        return "no picture with more than one colour was seen"
     if not is_count(fields.get("new_transport")):
         return "no new connection was seen"
-    return None if _offset(fields.get("clock_after")) else "the phone's clock was not read"
+    return None if _is_offset(fields.get("clock_after")) else "the phone's clock was not read"
 
 
-def _offset(clock: Any) -> bool:
-    """Phone minus host, in seconds."""
+def _is_offset(clock: Any) -> bool:
+    """Whether it has the phone's clock minus the host's, in seconds."""
     return isinstance(clock, dict) and isinstance(clock.get("seconds"), int | float)
 
 
-def end(seen: Seen, *, reached: bool) -> None:
-    if reached and seen.proven is None and seen.whole(TRACE) and not seen.told(TRACE):
-        seen.add(TRACE, 0, "reset", "there is no reset")
+def check_end(state: AuditState, *, reached: bool) -> None:
+    if (
+        reached
+        and state.reset_proven is None
+        and state.usable(TRACE)
+        and not state.lines_by_step(TRACE)
+    ):
+        state.add(TRACE, 0, "reset", "there is no reset")

@@ -1,7 +1,6 @@
-"""How is evidence read that anybody may have written?
+"""Reads evidence files that anybody may have written: bounded, line by line, following no link.
 
-Within bounds, a line at a time, following no link. What cannot be read is a finding, never an
-exception.
+What cannot be read becomes a finding, never an exception.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from .finding import Findings
+from .findings import Findings
 
-LINE_LIMIT = 32 << 20  # an agent may say 10 MB in one line
+LINE_LIMIT = 32 << 20  # an agent may answer with 10 MB in one line
 LINES_LIMIT = 200_000
 DOCUMENT_LIMIT = 64 << 20
 FILES_LIMIT = 200_000  # in one folder of a bundle
@@ -27,7 +26,7 @@ Fields = dict[str, Any]
 
 
 class _Refused(ValueError):
-    """Something that JSON readers let pass and evidence may not hold."""
+    """JSON that Python accepts and evidence may not contain."""
 
     def __init__(self, rule: str, text: str) -> None:
         super().__init__(text)
@@ -35,20 +34,20 @@ class _Refused(ValueError):
 
 
 def parse(data: bytes) -> Any:
-    """The value; ValueError or RecursionError where it is none that evidence may hold."""
+    """Parse strict JSON; raises ValueError or RecursionError."""
     return json.loads(
         data.decode("utf-8"), parse_constant=_constant, parse_float=_float, object_pairs_hook=_pairs
     )
 
 
-def _constant(word: str) -> Any:
-    raise _Refused("not_finite", f"{word} is no number")
+def _constant(text: str) -> Any:
+    raise _Refused("not_finite", f"{text} is not a number")
 
 
-def _float(word: str) -> float:
-    value = float(word)
+def _float(text: str) -> float:
+    value = float(text)
     if math.isinf(value):
-        raise _Refused("not_finite", f"{word[:40]} is beyond any number")
+        raise _Refused("not_finite", f"{text[:40]} is too large for a number")
     return value
 
 
@@ -59,8 +58,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> Fields:
     return found
 
 
-class Folder:
-    """One folder of evidence; what is wrong with a file in it goes to `findings`."""
+class EvidenceFolder:
+    """One folder of evidence; problems with its files are added to `findings`."""
 
     def __init__(self, path: Path, findings: Findings) -> None:
         self.path = path
@@ -70,11 +69,11 @@ class Folder:
         return os.path.lexists(self.path / name)
 
     def document(self, name: str) -> Fields | None:
-        """The object in a JSON file; None, and a finding, where there is none."""
-        with_file = self._open(name)
-        if with_file is None:
+        """The object in a JSON file; None and a finding if there is no such object."""
+        opened = self._open(name)
+        if opened is None:
             return None
-        with with_file as file:
+        with opened as file:
             data = file.read(DOCUMENT_LIMIT + 1)
         if len(data) > DOCUMENT_LIMIT:
             self.findings.add(name, 0, "too_long", f"it is longer than {DOCUMENT_LIMIT} bytes")
@@ -82,15 +81,15 @@ class Folder:
         return self._object(name, 0, data)
 
     def lines(self, name: str) -> Iterator[tuple[int, Fields | None]]:
-        """Number and object of each line; None, and a finding, for one that is none.
+        """Number and object of each line; None and a finding for a line that is no object.
 
-        Line 0 and None where there is nothing to be read.
+        If the file cannot be opened: one pair, line 0 and None.
         """
-        with_file = self._open(name)
-        if with_file is None:
+        opened = self._open(name)
+        if opened is None:
             yield 0, None
             return
-        with with_file as file:
+        with opened as file:
             number = 0
             while data := file.readline(LINE_LIMIT + 1):
                 number += 1
@@ -100,37 +99,39 @@ class Folder:
                     yield number, None
                     return
                 if not data.endswith(b"\n"):
-                    self.findings.add(name, number, "not_json", "the last line has no end")
+                    self.findings.add(
+                        name, number, "not_json", "the last line does not end with a newline"
+                    )
                     yield number, None
                     return
                 yield number, self._object(name, number, data)
 
     def measure(self, name: str) -> tuple[int, str] | None:
-        """Size and sha256 of a file, or a finding."""
-        with_file = self._open(name)
-        if with_file is None:
+        """Size and sha256 of a file; None and a finding if it cannot be read."""
+        opened = self._open(name)
+        if opened is None:
             return None
         hasher, size = hashlib.sha256(), 0
-        with with_file as file:
+        with opened as file:
             while piece := file.read(_CHUNK):
                 size += len(piece)
                 hasher.update(piece)
         return size, hasher.hexdigest()
 
     def start(self, name: str, count: int) -> bytes:
-        """The first bytes of a file that was measured."""
-        with_file = self._open(name)
-        if with_file is None:
+        """The first bytes of a file."""
+        opened = self._open(name)
+        if opened is None:
             return b""
-        with with_file as file:
+        with opened as file:
             return file.read(count)
 
     def names(self, folder: str) -> list[str]:
-        """What is in a folder of the bundle; links and other folders are findings."""
+        """The plain files in a folder of the bundle; everything else in it is a finding."""
         try:
             status = (self.path / folder).lstat()
             if not stat.S_ISDIR(status.st_mode):
-                self.findings.add(folder, 0, "not_plain", "it is no folder")
+                self.findings.add(folder, 0, "not_plain", "it is not a folder")
                 return []
             found: list[str] = []
             with os.scandir(self.path / folder) as entries:
@@ -142,10 +143,10 @@ class Folder:
                     if entry.is_file(follow_symlinks=False):
                         found.append(f"{folder}/{entry.name}")
                     else:
-                        text = "it is no plain file"
+                        text = "it is not a plain file"
                         self.findings.add(f"{folder}/{entry.name}", 0, "not_plain", text)
         except FileNotFoundError:
-            self.findings.add(folder, 0, "file_missing", "the folder is not there")
+            self.findings.add(folder, 0, "file_missing", "the folder does not exist")
             return []
         except OSError as error:
             self.findings.add(folder, 0, "not_plain", f"it cannot be read: {error.strerror}")
@@ -153,19 +154,19 @@ class Folder:
         return sorted(found)
 
     def _open(self, name: str) -> IO[bytes] | None:
-        # Not blocking: a pipe without a writer would never open.
+        # Non-blocking: opening a pipe that has no writer would wait forever.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             descriptor = os.open(self.path / name, flags)
         except FileNotFoundError:
-            self.findings.add(name, 0, "file_missing", "it is not there")
+            self.findings.add(name, 0, "file_missing", "the file does not exist")
             return None
         except (OSError, ValueError) as error:
             self.findings.add(name, 0, "not_plain", f"it cannot be opened: {error}")
             return None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            self.findings.add(name, 0, "not_plain", "it is no plain file")
+            self.findings.add(name, 0, "not_plain", "it is not a plain file")
             return None
         return os.fdopen(descriptor, "rb")
 

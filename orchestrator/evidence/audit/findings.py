@@ -1,4 +1,4 @@
-"""What is wrong, where, and by which rule."""
+"""Findings of the audit: file, line, rule and one sentence, limited in number and length."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from ..bundle import whole
 from .rules import RULES
 
-MOST = 20  # findings of one rule in one file; what broke everywhere need not be told everywhere
-_TEXT = 300
+MAX_PER_RULE = 20  # findings of one rule in one file
+_TEXT_LIMIT = 300
 
 
 @dataclass(frozen=True)
@@ -25,27 +25,27 @@ class Finding:
 
 
 class Findings:
-    """Findings as they are made, so many of a kind and no more."""
+    """Collects findings, at most MAX_PER_RULE of each rule in each file."""
 
     def __init__(self) -> None:
         self.found: list[Finding] = []
-        self._counted: Counter[tuple[str, str]] = Counter()
+        self._counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, file: str, line: int, rule: str, text: str) -> None:
         assert rule in RULES, rule
-        self._counted[file, rule] += 1
-        count = self._counted[file, rule]
-        if count <= MOST:
+        self._counts[file, rule] += 1
+        count = self._counts[file, rule]
+        if count <= MAX_PER_RULE:
             self.found.append(Finding(printable(file), line, rule, printable(text)))
-        elif count == MOST + 1:
+        elif count == MAX_PER_RULE + 1:
             self.found.append(Finding(printable(file), line, rule, "and more of this rule"))
 
     def below(self, folder: str) -> list[Finding]:
-        """All of them, with their files below a folder."""
+        """All findings, with the folder put before their file names."""
         return [replace(each, file=f"{folder}/{each.file}") for each in self.found]
 
 
 def printable(text: str) -> str:
-    """Evidence may hold anything; a terminal and a log are spared it."""
-    short = text if len(text) <= _TEXT else text[: _TEXT - 3] + "..."
+    """Shorten and escape a text: evidence may hold anything, also control codes of a terminal."""
+    short = text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 3] + "..."
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in whole(short))

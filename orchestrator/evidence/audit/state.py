@@ -1,4 +1,4 @@
-"""What have a bundle's traces told so far, as much as later lines are held against?"""
+"""The state of one bundle's audit: what was read so far, for the rules that compare lines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...events.canonical import Json, digest
-from .reading import Folder
+from .reader import EvidenceFolder
 
 Measure = tuple[int, str]  # size and sha256
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a bundle is held against of its run; a bundle alone is held against what is here."""
+    """Facts of the run that its bundles are checked against; the defaults are for a lone bundle."""
 
     level: str = "L0"  # action_trace_level
     image: Mapping[str, str] | None = None  # the parts of a reset's proof, as baked
@@ -23,8 +23,8 @@ class RunFacts:
 
 
 @dataclass
-class Seen:
-    folder: Folder
+class AuditState:
+    folder: EvidenceFolder
     run: RunFacts
     events: int = 0
     broken: set[str] = field(default_factory=set)  # traces with a line that cannot be used
@@ -36,43 +36,43 @@ class Seen:
     actions: dict[int, str | None] = field(default_factory=dict)  # step -> digest of the action
     inputs: dict[int, str | None] = field(default_factory=dict)  # step -> digest of its input
     named: set[str] = field(default_factory=set)  # files that an event names
-    proven: bool | None = None  # the last reset; None: there was none
-    pinned: bool = False  # the device was held against its pins, and is as they say
-    turned: Counter[str] = field(default_factory=Counter)  # ask, confirm, refuse
-    question: tuple[str, int, int] | None = None  # event, step and line of one without an answer
+    reset_proven: bool | None = None  # the last reset; None: there was none
+    pins_match: bool = False  # the device was compared with its pins and matches them
+    consent_events: Counter[str] = field(default_factory=Counter)  # ask, confirm, refuse
+    open_question: tuple[str, int, int] | None = None  # event, step and line, not yet answered
     asked_before: set[str] = field(default_factory=set)  # oracles, by name
-    asked: int = 0  # answers of oracles
+    oracle_events: int = 0
     violations: set[str] = field(default_factory=set)
     _measured: dict[str, Measure | None] = field(default_factory=dict)
 
     def add(self, trace: str, line: int, rule: str, text: str) -> None:
         self.folder.findings.add(f"{trace}.jsonl", line, rule, text)
 
-    def count(self, trace: str, line: int, step: int) -> None:
-        """This step has its line in this trace."""
-        told = self.steps.setdefault(trace, {})
-        if step in told:
-            self.add(trace, line, "step_order", f"step {step} comes twice")
-        told.setdefault(step, line)
+    def add_step(self, trace: str, line: int, step: int) -> None:
+        """Record that this trace has a line for this step."""
+        lines = self.steps.setdefault(trace, {})
+        if step in lines:
+            self.add(trace, line, "step_order", f"step {step} occurs twice")
+        lines.setdefault(step, line)
 
-    def told(self, trace: str) -> dict[int, int]:
+    def lines_by_step(self, trace: str) -> dict[int, int]:
         return self.steps.get(trace, {})
 
-    def whole(self, *traces: str) -> bool:
-        """Whether these can be held against others: what is broken is told once."""
+    def usable(self, *traces: str) -> bool:
+        """Whether others can be compared with these: a broken trace is reported only once."""
         return not self.broken.intersection(traces)
 
     def measure(self, name: str) -> Measure | None:
         """Size and sha256 of a file that an event names, read once however often it is named."""
         self.named.add(name)
         if name not in self._measured:
-            there = self.folder.exists(name)
-            self._measured[name] = self.folder.measure(name) if there else None
+            exists = self.folder.exists(name)
+            self._measured[name] = self.folder.measure(name) if exists else None
         return self._measured[name]
 
 
 def digest_of(value: Json) -> str | None:
-    """None for what is nested too deeply to have one."""
+    """The value's digest; None if it is nested too deeply to have one."""
     try:
         return digest(value)
     except RecursionError:
