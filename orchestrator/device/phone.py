@@ -98,6 +98,25 @@ class Device:
         version = self.supervisor.facts().emulator_version if self.supervisor else None
         return identify(self.shell, self._console, version)
 
+    def observed_pins(self, fingerprint: str | None = None) -> dict[str, str | None]:
+        """The values of the pins that an image's lock names, keyed as in pins/mismatch.py.
+
+        The caller passes the fingerprint, which it has read from the phone with its other proofs;
+        the supervisor, where there is one, supplies the rest. DeviceFault if it does not answer.
+        """
+        pins: dict[str, str | None] = {} if fingerprint is None else {"fingerprint": fingerprint}
+        if self.supervisor is not None:
+            facts = self.supervisor.facts()
+            pins |= {
+                "emulator_version": facts.emulator_version,
+                "adb_version": facts.adb_version,
+                "avd": facts.avd,
+                "config_ini": facts.config_ini,
+                "snapshot": facts.snapshot,
+                "snapshot_sha256": facts.snapshot_sha256,
+            }
+        return pins
+
     def reconnect(self) -> None:
         """Rung 1 of the recovery ladder: drop the connection, wait for another, use it."""
         emulator = None if self._console is None else self._console.port + 1

@@ -18,9 +18,9 @@ from ..device.faults import DeviceFault
 from ..events.canonical import canonical, digest
 from ..outcome import Effort, Reason
 from .act import NOTHING, TOUCHES, cuts_adb, input_line, perform
-from .context import Scene
-from .observe import Sight, observe
-from .simulated_user import User
+from .context import AttemptContext
+from .observe import ObservedScreen, observe
+from .simulated_user import SimulatedUser
 
 INVALID_IN_A_ROW = 3
 # Adb's words where it never began to deliver a command; after any other the phone may have acted.
@@ -29,10 +29,10 @@ UNDELIVERED = frozenset(
 )
 
 
-class Steps:
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._user = User(scene.rendered.user)
+class AgentLoop:
+    def __init__(self, context: AttemptContext) -> None:
+        self._context = context
+        self._user = SimulatedUser(context.rendered.user)
         self.reached = False  # the agent was shown something
         self.acted = False  # and the phone was given an action of its
         self.answer: str | None = None
@@ -46,12 +46,12 @@ class Steps:
         self._waited_s = 0.0  # because it said so
 
     def run(self, after_each: Callable[[], None]) -> None:
-        scene, budget = self._scene, self._scene.rendered.budget
+        context, budget = self._context, self._context.rendered.budget
         started = time.monotonic()
-        display = scene.device.display()
+        display = context.device.display()
         for step in range(budget.steps):
-            scene.check()
-            sight = observe(scene.device, display, step, scene.bundle)
+            context.check()
+            sight = observe(context.device, display, step, context.bundle)
             self.reached = True
             self._looks += 1
             normalized = self._ask(step, sight, budget.seconds - self._thought_s)
@@ -63,8 +63,10 @@ class Steps:
                 self.spent = Reason.OUT_OF_TIME
                 return
             phone_s = time.monotonic() - started - self._thought_s - self._waited_s
-            if phone_s > scene.limits.device_s:
-                text = f"{step + 1} steps took the phone {phone_s:.0f} s of {scene.limits.device_s}"
+            if phone_s > context.limits.device_s:
+                text = (
+                    f"{step + 1} steps took the phone {phone_s:.0f} s of {context.limits.device_s}"
+                )
                 raise DeviceFault("timeout", text, during="the agent's steps")
         self.spent = Reason.OUT_OF_STEPS
 
@@ -75,16 +77,16 @@ class Steps:
             turned["refuse"],
         )  # fmt: skip
 
-    def _ask(self, step: int, sight: Sight, seconds: float) -> Normalized | None:
+    def _ask(self, step: int, sight: ObservedScreen, seconds: float) -> Normalized | None:
         """One action of the agent's; None where what it said is none, which it is told."""
-        scene = self._scene
+        context = self._context
         observation = Observation(
-            step, scene.rendered.goal, sight.width, sight.height, sight.png, sight.elements,
+            step, context.rendered.goal, sight.width, sight.height, sight.png, sight.elements,
             self._message,
         )  # fmt: skip
         started = time.monotonic()
         try:
-            reply = scene.agent.act(observation, seconds)
+            reply = context.agent.act(observation, seconds)
         except Exception as error:  # also a bug of ours: an observed step has its call and action
             said = str(error) or type(error).__name__
             self._record_call(step, observation, time.monotonic() - started, error=said)
@@ -107,9 +109,9 @@ class Steps:
         self._record_action(step, raw, normalized.action, normalized.warnings)
         return normalized
 
-    def _do(self, step: int, sight: Sight, action: Action) -> bool:
+    def _do(self, step: int, sight: ObservedScreen, action: Action) -> bool:
         """Does it; whether it was the last."""
-        bundle = self._scene.bundle
+        bundle = self._context.bundle
         self._message = ""
         result = "it was not done"
         try:
@@ -129,10 +131,10 @@ class Steps:
             self._consent(step, action)
         return action.kind in ("done", "refuse")
 
-    def _perform(self, action: Action, sight: Sight) -> str:
-        scene, started = self._scene, time.monotonic()
+    def _perform(self, action: Action, sight: ObservedScreen) -> str:
+        context, started = self._context, time.monotonic()
         try:
-            result = perform(scene.device, action, scene.profile.roles, scene.pause)
+            result = perform(context.device, action, context.profile.roles, context.pause)
         except DeviceFault as fault:
             if fault.reason not in UNDELIVERED:
                 self._given(action, sight)
@@ -142,14 +144,14 @@ class Steps:
             self._waited_s += time.monotonic() - started
         return result
 
-    def _given(self, action: Action, sight: Sight) -> None:
+    def _given(self, action: Action, sight: ObservedScreen) -> None:
         """The phone has it, or may have it."""
         self.acted = self.acted or action.kind in TOUCHES
         self.cut_adb = self.cut_adb or cuts_adb(action, sight.elements or ())
 
     def _consent(self, step: int, action: Action) -> None:
         """A line for every word between agent and user; the user's names the rule behind it."""
-        bundle, event = self._scene.bundle, "ask" if action.kind == "ask_user" else action.kind
+        bundle, event = self._context.bundle, "ask" if action.kind == "ask_user" else action.kind
         self._turned[action.kind] += 1
         bundle.event("consent_trace", event, step=step, who="agent", text=action.text)
         if action.kind in ("ask_user", "confirm"):
@@ -165,8 +167,8 @@ class Steps:
         reply: Reply | None = None,
         error: str | None = None,
     ) -> None:
-        about = self._scene.agent.about
-        self._scene.bundle.event(
+        about = self._context.agent.about
+        self._context.bundle.event(
             "agent_call_trace", "agent_call", step_idx=step, agent_name=about.name,
             provider=about.provider, model_id=about.model_id, base_url=about.base_url,
             input_digest=digest(observation_json(observation)),
@@ -179,7 +181,7 @@ class Steps:
         self, step: int, raw: Any, action: Action | None, warnings: tuple[str, ...]
     ) -> None:
         """What was said, and the input it becomes: every step has a line, also of no input."""
-        bundle = self._scene.bundle
+        bundle = self._context.bundle
         bundle.event(
             "agent_action_trace", "agent_action", step_idx=step, raw_action=raw,
             normalized_action=action.as_json() if action else None,

@@ -11,9 +11,9 @@ from ..device.faults import TRANSIENT, DeviceFault
 from ..evidence.bundle import EvidenceLost
 from ..outcome import NO_EFFORT, Asked, Effort, HostFact, Judgement, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
-from .agent_loop import Steps
-from .context import Interrupted, Scene
-from .oracles import Asking, reachable
+from .agent_loop import AgentLoop
+from .context import AttemptContext, AttemptInterrupted
+from .oracles import AttemptOracles, reachable
 from .reset import NotProven, PinMismatch, reset
 from .setup import SetupNotSeen, set_up
 
@@ -22,7 +22,7 @@ LOST = TRANSIENT | {"device_unauthorized", "not_ready", "service_missing", "time
 
 
 @dataclass(frozen=True)
-class Played:
+class AttemptResult:
     judgement: Judgement
     reached: bool  # the agent was shown something
     durations: dict[str, float]  # seconds by phase
@@ -46,65 +46,66 @@ class Phases:
         self.now, self._since = phase, now
 
 
-def attempt(scene: Scene, lock: ImageLock) -> Played:
-    """Interrupted where the agent has not acted yet: the attempt did not happen. EvidenceLost
-    where the bundle cannot be written. All else is judged."""
-    steps, phases = Steps(scene), Phases()
-    asking = Asking(scene, steps)
+def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
+    """Raises AttemptInterrupted if it is stopped before the agent has acted, since such an attempt
+    did not happen, and EvidenceLost if the bundle cannot be written. Every other error is
+    judged."""
+    loop, phases = AgentLoop(context), Phases()
+    oracles = AttemptOracles(context, loop)
     trouble = None
     try:
         # Its port is this attempt's own; with it, the case can be rendered again as it was.
-        scene.bundle.event("device_trace", "site", url=scene.site.url)
-        reset(scene.device, lock, scene.bundle, scene.limits.reset_s, scene.check)
+        context.bundle.event("device_trace", "site", url=context.site.url)
+        reset(context.device, lock, context.bundle, context.limits.reset_s, context.check)
         phases.enter(Phase.SETUP)
-        for step in scene.rendered.setup:
-            scene.check()
-            done = set_up(scene.device, step, scene.limits.setup_s)
-            scene.bundle.event("device_trace", "setup", **done)
-        asking.before()
+        for step in context.rendered.setup:
+            context.check()
+            done = set_up(context.device, step, context.limits.setup_s)
+            context.bundle.event("device_trace", "setup", **done)
+        oracles.before()
         phases.enter(Phase.AGENT)
-        scene.agent.start(scene.rendered.goal, scene.limits.agent_start_s)
-        steps.run(asking.watch)
+        context.agent.start(context.rendered.goal, context.limits.agent_start_s)
+        loop.run(oracles.watch)
         phases.enter(Phase.ORACLE)
-        asked = asking.after()
+        asked = oracles.after()
     except EvidenceLost:
         raise
     except Exception as error:  # a bug of ours is judged too, loudly
-        if isinstance(error, Interrupted) and not steps.acted:
+        if isinstance(error, AttemptInterrupted) and not loop.acted:
             raise
-        trouble = trouble_of(error, phases.now, scene, steps)
-        asked = asking.asked()
+        trouble = trouble_of(error, phases.now, context, loop)
+        asked = oracles.asked()
     finally:
-        scene.agent.close()
+        context.agent.close()
     if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
-        asked = _asked_anyway(scene, asking)
+        asked = _asked_anyway(context, oracles)
     phases.enter(phases.now)
-    return Played(
-        judge(asked, trouble, steps.spent), steps.reached, phases.seconds, asked, trouble,
-        steps.spent, steps.effort(),
+    return AttemptResult(
+        judge(asked, trouble, loop.spent), loop.reached, phases.seconds, asked, trouble,
+        loop.spent, loop.effort(),
     )  # fmt: skip
 
 
-def _asked_anyway(scene: Scene, asking: Asking) -> Asked:
+def _asked_anyway(context: AttemptContext, oracles: AttemptOracles) -> Asked:
     """However the agent ended, the phone is asked what it did, if it can be asked."""
     try:
-        if reachable(scene):
-            return asking.after()
+        if reachable(context):
+            return oracles.after()
     except DeviceFault as fault:
-        scene.bundle.event("device_trace", "unasked", why=str(fault))
-    return asking.asked()
+        context.bundle.event("device_trace", "unasked", why=str(fault))
+    return oracles.asked()
 
 
-def trouble_of(error: Exception, phase: Phase, scene: Scene, steps: Steps) -> Trouble:
+def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: AgentLoop) -> Trouble:
     """What the error means, with what the supervisor says where the device was lost."""
-    text, acted = str(error), steps.acted
+    text, acted = str(error), loop.acted
     match error:
         case AgentFault():
             return Trouble(phase, error.reason, text, acted)
         case AgentHostLost():
             return Trouble(phase, Reason.HOST_LOST, text, acted, HostFact(None, text=text))
         case NotProven():
-            return Trouble(phase, Reason.RESET_NOT_PROVEN, text, host=scene.host_fact())
+            return Trouble(phase, Reason.RESET_NOT_PROVEN, text, host=context.host_fact())
         case PinMismatch():
             return Trouble(phase, Reason.PIN_MISMATCH, text)
         case SetupNotSeen():
@@ -112,10 +113,10 @@ def trouble_of(error: Exception, phase: Phase, scene: Scene, steps: Steps) -> Tr
         case DeviceFault():
             lost = error.reason in LOST
             return Trouble(
-                phase, _device_reason(phase, acted, lost), text, acted, scene.host_fact(),
-                agent_did_it=steps.cut_adb and lost,
+                phase, _device_reason(phase, acted, lost), text, acted, context.host_fact(),
+                agent_did_it=loop.cut_adb and lost,
             )  # fmt: skip
-        case Interrupted():
+        case AttemptInterrupted():
             return Trouble(phase, Reason.WORKER_LOST, text, acted)
         case _:
             text = "".join(traceback.format_exception(error, limit=-8))

@@ -55,7 +55,7 @@ class Site:
         self._forgotten = 0
         self._kept = 0  # bytes of bodies
         self._lock = threading.Lock()
-        self._server = _Server(self)
+        self._server = _SiteServer(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
@@ -128,12 +128,12 @@ class Site:
         return None
 
 
-class _Server(ThreadingHTTPServer):
+class _SiteServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        super().__init__(("127.0.0.1", 0), _Visitor)
+        super().__init__(("127.0.0.1", 0), _SiteHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A visitor that went away in the middle is not worth a word on our stderr; a bug is."""
@@ -141,8 +141,8 @@ class _Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Visitor(BaseHTTPRequestHandler):
-    server: _Server
+class _SiteHandler(BaseHTTPRequestHandler):
+    server: _SiteServer
     timeout = CONNECTION_S
 
     def do_GET(self) -> None:

@@ -16,12 +16,12 @@ from ..settings import Limits
 from .case_site import Site
 
 
-class Interrupted(Exception):
+class AttemptInterrupted(Exception):
     """The worker was told to stop, or its lease is gone."""
 
 
 @dataclass(frozen=True)
-class Scene:
+class AttemptContext:
     device: Device
     rendered: Rendered
     agent: Agent
@@ -36,7 +36,7 @@ class Scene:
 
     def check(self) -> None:
         if not self.going_on():
-            raise Interrupted("the worker was told to stop, or lost its lease")
+            raise AttemptInterrupted("the worker was told to stop, or lost its lease")
 
     def host_fact(self) -> HostFact:
         """What the supervisor says of the emulator, asked after the device was lost."""

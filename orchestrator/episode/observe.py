@@ -12,7 +12,7 @@ from ..evidence.bundle import Bundle
 
 
 @dataclass(frozen=True)
-class Sight:
+class ObservedScreen:
     png: bytes
     width: int
     height: int
@@ -20,7 +20,7 @@ class Sight:
     package: str | None  # in front
 
 
-def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Sight:
+def observe(device: Device, display: Display, step: int, bundle: Bundle) -> ObservedScreen:
     """One look: picture, tree, what is in front. A missing tree is a warning, never a fault."""
     shot = device.screen.capture()
     reading = device.screen.tree()
@@ -48,7 +48,7 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Sigh
             "ui_elements", "ui_elements", step=step, ui_hash=ui_hash, source="uiautomator",
             ui_elements=labelled, elements_count=len(labelled),
         )  # fmt: skip
-    return Sight(shot.png, shot.width, shot.height, reading.elements, front.package)
+    return ObservedScreen(shot.png, shot.width, shot.height, reading.elements, front.package)
 
 
 def screen_fields(display: Display, rotation: int | None, shot: Screenshot) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The oracles' turns: before the agent, after each of its steps, and at the end."""
+"""The oracles' turns: before the agent, after each of its loop, and at the end."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 
 from ..device.faults import DeviceFault
 from ..oracle.agent_and_site import SITE
-from ..oracle.combine import asked_again
+from ..oracle.combine import combine
 from ..oracle.composite import without_facts
-from ..oracle.factory import make
+from ..oracle.factory import make_oracle
 from ..oracle.oracle import Oracle, Verdict
 from ..oracle.poll import ask_once, poll
-from ..oracle.query_runner import Context
+from ..oracle.query_runner import QueryContext
 from ..oracle.trace import oracle_event
 from ..oracle.versions import Versions
 from ..outcome import Asked
-from .agent_loop import Steps
-from .context import Scene
+from .agent_loop import AgentLoop
+from .context import AttemptContext
 
 
-class Asking:
+class AttemptOracles:
     """What they say together is computed from their events alone (oracle/combine.py), so that
     whoever has the events has it too. Forbidden effects stay seen: what was there at one look need
     not be there at the last."""
 
-    def __init__(self, scene: Scene, steps: Steps) -> None:
-        self._scene = scene
-        self._steps = steps
-        rendered, roles = scene.rendered, scene.profile.roles
-        self._success = [make(question, roles) for question in rendered.success]
-        self._forbidden = {each.name: make(each, roles) for each in rendered.forbidden}
+    def __init__(self, context: AttemptContext, loop: AgentLoop) -> None:
+        self._context = context
+        self._loop = loop
+        rendered, roles = context.rendered, context.profile.roles
+        self._success = [make_oracle(question, roles) for question in rendered.success]
+        self._forbidden = {each.name: make_oracle(each, roles) for each in rendered.forbidden}
         self._watched = [each.name for each in rendered.forbidden if each.watch == "step"]
         self._over: set[str] = set()  # forbidden effects that were there before, or seen since
         self._events: list[dict[str, Any]] = []
         self._capabilities: frozenset[str] = frozenset()
-        self._versions = Versions(scene.device, scene.versions)
+        self._versions = Versions(context.device, context.versions)
         self._life = ""
         self._requests = 0  # of the site's, that are written down
 
@@ -44,14 +44,14 @@ class Asking:
         """A success that holds already proves nothing; an effect already there is not the
         agent's."""
         self._life = self._guest_life()
-        self._capabilities = self._scene.device.capabilities() | {SITE}
+        self._capabilities = self._context.device.capabilities() | {SITE}
         # The forbidden first: the rule in asked.py relies on it.
         verdicts = [self._once(each, forbidden=True) for each in self._forbidden.values()]
         verdicts += [self._once(each) for each in self._success]
         for verdict in verdicts:
             # What this phone can never be asked is the case's to bear, and keeps nothing else from
             # being known. Of the rest, no later answer would say whose doing it is.
-            missing = without_facts(verdict.oracle, verdict.told.facts)
+            missing = without_facts(verdict.oracle, verdict.inquiry.facts)
             askable = [each for each in missing if self._capabilities.issuperset(each.needs)]
             if verdict.holds is None and askable:
                 raise DeviceFault("bad_answer", verdict.reason, during=f"{verdict.name} before")
@@ -60,7 +60,7 @@ class Asking:
         """After each step; only what was newly seen, or could not be looked for, is written."""
         self._record_requests()
         for name in self._pending(self._watched):
-            verdict = ask_once(self._forbidden[name], self._context(), "post")
+            verdict = ask_once(self._forbidden[name], self._query_context(), "post")
             if verdict.holds is not False:
                 self._record(verdict, forbidden=True)
 
@@ -82,18 +82,18 @@ class Asking:
             raise DeviceFault("not_ready", text, during="the oracles")
         if any(verdict.holds is None for verdict in verdicts):
             # The question's fault, or the phone's? One that is gone is a fault with a cause.
-            self._scene.device.wire.shell("true", timeout=5)
+            self._context.device.wire.shell("true", timeout=5)
         return self.asked()
 
     def asked(self) -> Asked:
         """What they have said so far."""
-        return replace(asked_again(self._events), proven=self._scene.proven)
+        return replace(combine(self._events), proven=self._context.proven)
 
     def _polled(self, oracles: list[Oracle], forbidden: Collection[str]) -> list[Verdict]:
-        scene = self._scene
+        context = self._context
         verdicts = poll(
-            oracles, self._context, scene.profile.settle_s, "post", forbidden=forbidden,
-            bound_s=scene.limits.oracle_s, pause=scene.pause,
+            oracles, self._query_context, context.profile.settle_s, "post", forbidden=forbidden,
+            bound_s=context.limits.oracle_s, pause=context.pause,
         )  # fmt: skip
         for verdict in verdicts:
             self._record(verdict, forbidden=verdict.name in forbidden)
@@ -104,40 +104,40 @@ class Asking:
 
     def _guest_life(self) -> str:
         """Another value means that the guest, or its framework, is not the one that was reset."""
-        device = self._scene.device
+        device = self._context.device
         starts = device.properties.get("sys.system_server.start_count")
         return f"{device.clock.boot_id()} framework {starts}"
 
     def _end_calls(self) -> None:
         """A call's row appears only after it ended."""
-        state = self._scene.device.shell.query("dumpsys", "telephony.registry").text
+        state = self._context.device.shell.query("dumpsys", "telephony.registry").text
         if "mCallState=1" in state or "mCallState=2" in state:
-            self._scene.device.touch.key("KEYCODE_ENDCALL")
-            self._scene.bundle.event("device_trace", "call_ended", why="before the oracles")
+            self._context.device.touch.key("KEYCODE_ENDCALL")
+            self._context.bundle.event("device_trace", "call_ended", why="before the oracles")
 
-    def _context(self) -> Context:
-        site = self._scene.site
+    def _query_context(self) -> QueryContext:
+        site = self._context.site
         requests, forgotten = site.requests()
-        return Context(
-            self._scene.device, self._steps.answer, requests, forgotten, self._capabilities
+        return QueryContext(
+            self._context.device, self._loop.answer, requests, forgotten, self._capabilities
         )
 
     def _once(self, oracle: Oracle, *, forbidden: bool = False) -> Verdict:
-        verdict = ask_once(oracle, self._context(), "pre")
+        verdict = ask_once(oracle, self._query_context(), "pre")
         self._record(verdict, forbidden=forbidden)
         return verdict
 
     def _record_requests(self) -> None:
         """What the case's site was sent since the last look, whether an oracle asks for it or not;
         of bodies, those that one asks for are its raw results."""
-        requests, _ = self._scene.site.requests()
+        requests, _ = self._context.site.requests()
         for sent in requests[self._requests :]:
             told = {name: value for name, value in sent.items() if name != "body"}
-            self._scene.bundle.event("device_trace", "request", **told)
+            self._context.bundle.event("device_trace", "request", **told)
         self._requests = len(requests)
 
     def _record(self, verdict: Verdict, *, forbidden: bool = False) -> None:
-        bundle = self._scene.bundle
+        bundle = self._context.bundle
         versions = self._versions.behind(verdict.oracle.behind)
         event = oracle_event(verdict, bundle.raw, forbidden=forbidden, versions=versions)
         self._events.append(event)
@@ -150,9 +150,9 @@ def _of_calls(oracle: Oracle) -> bool:
     return "telephony" in oracle.question.kinds
 
 
-def reachable(scene: Scene) -> bool:
+def reachable(context: AttemptContext) -> bool:
     """Whether there is anybody to ask."""
     try:
-        return scene.device.wire.shell("true", timeout=5).ok
+        return context.device.wire.shell("true", timeout=5).ok
     except DeviceFault:
         return False

@@ -13,7 +13,6 @@ from dataclasses import asdict
 
 from ..device.console import load_command
 from ..device.faults import DeviceFault
-from ..device.found import found
 from ..device.phone import Device
 from ..device.snapshot import LoadProof
 from ..evidence.bundle import Bundle
@@ -69,7 +68,7 @@ def require_pins(device: Device, lock: ImageLock, bundle: Bundle, proof: LoadPro
     """Also after a load that failed: another device than the lock's may be why."""
     if proof is None and not (device.supervisor and device.supervisor.healthy()):
         return  # there is nothing to compare; how the emulator ended is asked later, and once
-    told = found(device, proof.fingerprint if proof else None)
+    told = device.observed_pins(proof.fingerprint if proof else None)
     wrong = mismatches(lock, told)
     bundle.event("device_trace", "pins", pins=compared(lock, told), wrong=wrong)
     if wrong:

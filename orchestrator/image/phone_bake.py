@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ..device.deadline import Deadline
 from ..device.faults import DeviceFault
-from ..device.found import found
 from ..device.phone import Device
 from ..episode.reset import differences
 from ..errors import EmufarmError
@@ -90,7 +89,7 @@ def prove_phone(device: Device, lock: ImageLock, say: Say) -> None:
         say(f"loading {tag} and proving it")
         try:
             proof = device.snapshots.load(tag, marker=MARKER)
-            told = found(device, proof.fingerprint)
+            told = device.observed_pins(proof.fingerprint)
         except DeviceFault as fault:
             raise BakeFailed(f"{tag} does not load: {fault}") from fault
         wrong = differences(proof, replace(lock, snapshot=tag)) + mismatches(lock, told)

@@ -22,7 +22,7 @@ SITE = "site"  # a capability of ours
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerOracle:
     question: Plain
     asked: AnswerIs
     notes: tuple[str, ...] = (
@@ -49,7 +49,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Receipt:
+class ReceiptOracle:
     question: Plain
     asked: ReceiptIs
     notes: tuple[str, ...] = (
@@ -77,7 +77,7 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class Posted:
+class PostedOracle:
     question: Plain
     asked: PostedIs
     notes: tuple[str, ...] = (

@@ -15,7 +15,7 @@ from .composite import conjunction
 from .trace import holds_of
 
 
-def asked_again(events: Sequence[Mapping[str, Any]]) -> Asked:
+def combine(events: Sequence[Mapping[str, Any]]) -> Asked:
     """From the oracle events in their order; wherever the attempt ended, this was its `asked`.
 
     - success: all of the last words; None where one is missing, as in an attempt that never came

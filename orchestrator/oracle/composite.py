@@ -16,7 +16,7 @@ from .oracle import Decision, Inquiry, NoAnswer, Oracle
 
 
 @dataclass(frozen=True)
-class Composite:
+class CompositeOracle:
     question: Plain
     parts: tuple[Oracle, ...]
     any: bool  # else all
@@ -63,7 +63,7 @@ class Composite:
 
 def without_facts(oracle: Oracle, facts: Json) -> tuple[Oracle, ...]:
     """The questions, of a composite's or it alone, that went without an answer."""
-    if isinstance(oracle, Composite) and facts is not None:
+    if isinstance(oracle, CompositeOracle) and facts is not None:
         return tuple(part for part in oracle.parts if facts[part.question.name] is None)
     return () if facts is not None else (oracle,)
 

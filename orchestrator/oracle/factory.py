@@ -7,54 +7,54 @@ from typing import Any, TypeVar
 
 from ..cases.oracles import CompositeIs, Plain, Question
 from ..events.canonical import Json
-from .agent_and_site import Answer, Posted, Receipt
-from .composite import Composite
-from .file import File
-from .framework import InFront, Notified, Package, Setting
+from .agent_and_site import AnswerOracle, PostedOracle, ReceiptOracle
+from .composite import CompositeOracle
+from .file import FileOracle
+from .framework import ForegroundOracle, NotificationOracle, PackageOracle, SettingOracle
 from .oracle import Oracle
-from .provider_rows import Rows
-from .sqlite import Sqlite
-from .system_state import SERVICES, Appops, Boot, Status
-from .unavailable import CAPABILITIES, Beyond
+from .provider_rows import RowsOracle
+from .sqlite import SqliteOracle
+from .system_state import SERVICES, AppopsOracle, BootOracle, ServiceOracle
+from .unavailable import CAPABILITIES, UnavailableOracle
 
 FAMILIES: dict[str, Callable[[Plain, Any], Oracle]] = {
-    "setting": Setting,
-    "rows": Rows,
-    "file": File,
-    "package": Package,
-    "foreground": InFront,
-    "notification": Notified,
-    "sqlite": Sqlite,
-    "answer": Answer,
-    "receipt": Receipt,
-    "posted": Posted,
-    "boot": Boot,
-    "appops": Appops,
-    **dict.fromkeys(SERVICES, Status),
-    **dict.fromkeys(CAPABILITIES, Beyond),
+    "setting": SettingOracle,
+    "rows": RowsOracle,
+    "file": FileOracle,
+    "package": PackageOracle,
+    "foreground": ForegroundOracle,
+    "notification": NotificationOracle,
+    "sqlite": SqliteOracle,
+    "answer": AnswerOracle,
+    "receipt": ReceiptOracle,
+    "posted": PostedOracle,
+    "boot": BootOracle,
+    "appops": AppopsOracle,
+    **dict.fromkeys(SERVICES, ServiceOracle),
+    **dict.fromkeys(CAPABILITIES, UnavailableOracle),
 }
 Q = TypeVar("Q", bound=Plain)
 
 
-def make(question: Plain, roles: Mapping[str, str] | None = None) -> Oracle:
+def make_oracle(question: Plain, roles: Mapping[str, str] | None = None) -> Oracle:
     """Roles are resolved here, so that an oracle needs no profile to be made again."""
     question = _resolved(question, roles or {})
     asked = getattr(question, question.kind)
     if isinstance(asked, CompositeIs):
-        parts = tuple(make(part, roles) for part in asked.parts)
-        return Composite(question, parts, any=asked.any_ is not None)
+        parts = tuple(make_oracle(part, roles) for part in asked.parts)
+        return CompositeOracle(question, parts, any=asked.any_ is not None)
     return FAMILIES[question.kind](question, asked)
 
 
-def spoken(question: Plain) -> dict[str, Json]:
+def question_fields(question: Plain) -> dict[str, Json]:
     """The question as an event carries it: what is not asked is left out."""
     told = question.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"watch"})
     return {**told, "kind": question.kind}
 
 
-def heard(told: Mapping[str, Json]) -> Oracle:
+def oracle_of_question(told: Mapping[str, Json]) -> Oracle:
     """The oracle of an event's question. ValueError where it is none."""
-    return make(Question.model_validate({k: v for k, v in told.items() if k != "kind"}))
+    return make_oracle(Question.model_validate({k: v for k, v in told.items() if k != "kind"}))
 
 
 def _resolved(question: Q, roles: Mapping[str, str]) -> Q:

@@ -19,7 +19,7 @@ _ABSENT = ("No such file or directory", "Not a directory")
 
 
 @dataclass(frozen=True)
-class File:
+class FileOracle:
     question: Plain
     asked: FileIs
     notes: tuple[str, ...] = ("the file's bytes, read whole; what an app shows of it is not asked",)

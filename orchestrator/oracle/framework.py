@@ -15,7 +15,7 @@ from .shell_query import NEEDS_SHELL, answer, command
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingOracle:
     question: Plain
     asked: SettingIs
     notes: tuple[str, ...] = ("read from the settings provider, not from the screen",)
@@ -41,7 +41,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Package:
+class PackageOracle:
     question: Plain
     asked: PackageIs
     notes: tuple[str, ...] = ("asked of the package manager; a like-named icon is not enough",)
@@ -84,7 +84,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class InFront:
+class ForegroundOracle:
     question: Plain
     asked: ForegroundIs
     notes: tuple[str, ...] = ("the activity manager's resumed activity, not a title on screen",)
@@ -112,7 +112,7 @@ class InFront:
 
 
 @dataclass(frozen=True)
-class Notified:
+class NotificationOracle:
     question: Plain
     asked: NotificationIs
     notes: tuple[str, ...] = (

@@ -99,7 +99,7 @@ class Oracle(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class InquiryResult:
     """A whole conversation: each query with its raw result, and the facts, or why there are
     none."""
 
@@ -108,7 +108,7 @@ class Told:
     fault: str | None = None
 
 
-def converse(oracle: Oracle, put: Callable[[Query], Raw]) -> Told:
+def run_inquiry(oracle: Oracle, put: Callable[[Query], Raw]) -> InquiryResult:
     """Holds the conversation; the same raw results always give the same facts."""
     answers: list[tuple[Query, Raw]] = []
     inquiry = oracle.inquire()
@@ -121,9 +121,9 @@ def converse(oracle: Oracle, put: Callable[[Query], Raw]) -> Told:
     except StopIteration as ended:
         # As they will be read back: what UTF-8 cannot carry is replaced before it is digested.
         facts = json.loads(canonical(ended.value).decode("utf-8", "replace"))
-        return Told(tuple(answers), facts)
+        return InquiryResult(tuple(answers), facts)
     except (NoAnswer, DeviceFault) as fault:
-        return Told(tuple(answers), fault=str(fault))
+        return InquiryResult(tuple(answers), fault=str(fault))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Verdict:
     phase: str  # pre | post
     holds: bool | None
     reason: str
-    told: Told
+    inquiry: InquiryResult
     polls: int
     seconds: float
     faults: tuple[str, ...] = ()  # of asks without facts: repeated, or the last

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Sequence
 
-from .oracle import Oracle, Raw, Told, Verdict, converse, unanswered
-from .query_runner import Context, Line
+from .oracle import InquiryResult, Oracle, Raw, Verdict, run_inquiry, unanswered
+from .query_runner import QueryContext, QueryRunner
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
@@ -19,14 +19,14 @@ BOUND_S = 60.0
 MOST_FAULTS = 20
 
 
-def ask_once(oracle: Oracle, context: Context, phase: str) -> Verdict:
+def ask_once(oracle: Oracle, context: QueryContext, phase: str) -> Verdict:
     """One look: before the agent, and after each of its steps."""
     return _Polled(oracle, phase, 0.0, lasting=True).ask(context)
 
 
 def poll(
     oracles: Sequence[Oracle],
-    look: Callable[[], Context],
+    look: Callable[[], QueryContext],
     settle_s: float,
     phase: str,
     *,
@@ -92,33 +92,33 @@ class _Polled:
         assert self._verdict is not None, "asked at least once"
         return self._verdict
 
-    def ask(self, context: Context, elapsed: float = 0.0) -> Verdict:
+    def ask(self, context: QueryContext, elapsed: float = 0.0) -> Verdict:
         """Asks; the answer decides where the question was put late enough, or where it lasts."""
         self._polls += 1
-        with Line(context) as line:
-            told = converse(self._oracle, line.put)
+        with QueryRunner(context) as line:
+            inquiry = run_inquiry(self._oracle, line.put)
         self._retries = [*self._retries, *line.retries][-MOST_FAULTS:]
-        self._hear(told)
+        self._hear(inquiry)
         self.decided = elapsed >= self.settle_s or (self._lasting and bool(self.verdict.holds))
         return self.verdict
 
     def give_up(self, why: str) -> None:
-        self._hear(converse(self._oracle, lambda query: Raw(error=why)))
+        self._hear(run_inquiry(self._oracle, lambda query: Raw(error=why)))
         self.decided = True
 
-    def _hear(self, told: Told) -> None:
-        if told.fault is None:
-            decision = self._oracle.decide(told.facts)
+    def _hear(self, inquiry: InquiryResult) -> None:
+        if inquiry.fault is None:
+            decision = self._oracle.decide(inquiry.facts)
             holds, reason = decision.holds, decision.reason
         else:
-            holds, reason = None, unanswered(told.fault)
-            self._faults = [*self._faults, told.fault][-MOST_FAULTS:]
+            holds, reason = None, unanswered(inquiry.fault)
+            self._faults = [*self._faults, inquiry.fault][-MOST_FAULTS:]
         self._verdict = Verdict(
             oracle=self._oracle,
             phase=self._phase,
             holds=holds,
             reason=reason,
-            told=told,
+            inquiry=inquiry,
             polls=self._polls,
             seconds=time.monotonic() - self._started,
             faults=tuple(self._faults),

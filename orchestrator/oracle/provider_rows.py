@@ -19,7 +19,7 @@ _KEY = "_id"  # every provider's row has one
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowsOracle:
     question: Plain
     asked: RowsAre
     notes: tuple[str, ...] = (

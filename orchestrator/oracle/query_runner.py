@@ -27,7 +27,7 @@ MOST_ERROR = 1 << 14  # characters of a command's stderr
 
 
 @dataclass(frozen=True)
-class Context:
+class QueryContext:
     """What a question may be asked of."""
 
     device: Device
@@ -37,10 +37,10 @@ class Context:
     capabilities: frozenset[str] = frozenset({SHELL, ROOT, SITE})
 
 
-class Line:
+class QueryRunner:
     """For one conversation: what it pulled stays until its end."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: QueryContext) -> None:
         self._context = context
         self._open = ExitStack()
         self._database: Path | None = None
@@ -98,7 +98,7 @@ class Line:
         raise AssertionError(f"nobody knows how a {query.type} is put")
 
 
-def _sent(query: Query, context: Context) -> Raw:
+def _sent(query: Query, context: QueryContext) -> Raw:
     """Bodies only where they are asked for: a large one would cut what the others say."""
     if context.forgotten:
         return Raw(error=f"the site was sent {context.forgotten} requests more than it keeps")

@@ -12,8 +12,8 @@ from typing import Any
 
 from ..events.canonical import Json, digest
 from ..settings import RAW_LIMIT
-from .factory import heard
-from .oracle import Oracle, Raw, Told, converse, unanswered
+from .factory import oracle_of_question
+from .oracle import InquiryResult, Oracle, Raw, run_inquiry, unanswered
 from .trace import decision_fields, query_fields
 
 Read = Callable[[str], bytes]  # a kept raw result by its name below the bundle
@@ -23,11 +23,11 @@ class _Differs(Exception):
     """The evidence is not of one piece; the text says how."""
 
 
-def again(event: Mapping[str, Any], raw: Read) -> list[str]:
+def recompute(event: Mapping[str, Any], raw: Read) -> list[str]:
     """A sentence for each difference; empty where the decision follows from the evidence."""
     name = event.get("oracle_name")
     try:
-        oracle = heard(event["question"])
+        oracle = oracle_of_question(event["question"])
         return [f"{name}: {text}" for text in _differences(event, oracle, raw)]
     except _Differs as difference:
         return [f"{name}: {difference}"]
@@ -89,7 +89,7 @@ def _raw(entry: Mapping[str, Any], read: Read) -> Raw | None:
     return Raw(data, entry["exit_code"], entry["error"])
 
 
-def _replayed(oracle: Oracle, results: list[Raw]) -> Told:
+def _replayed(oracle: Oracle, results: list[Raw]) -> InquiryResult:
     left = iter(results)
 
     def put(query: object) -> Raw:
@@ -98,7 +98,7 @@ def _replayed(oracle: Oracle, results: list[Raw]) -> Told:
         except StopIteration:
             raise _Differs("it asked for more than there are raw results of") from None
 
-    told = converse(oracle, put)
+    told = run_inquiry(oracle, put)
     if next(left, None) is not None:
         raise _Differs("there are raw results that it never asked for")
     return told

@@ -33,7 +33,7 @@ _STEPS = 10_000  # of sqlite's machine between two looks at the clock
 
 
 @dataclass(frozen=True)
-class Sqlite:
+class SqliteOracle:
     question: Plain
     asked: SqliteIs
     notes: tuple[str, ...] = (

@@ -66,7 +66,7 @@ def _active(dump: str) -> str:
 
 
 @dataclass(frozen=True)
-class Status:
+class ServiceOracle:
     """A question that one service answers."""
 
     question: Plain
@@ -98,7 +98,7 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Appops:
+class AppopsOracle:
     question: Plain
     asked: AppopsIs
     notes: tuple[str, ...] = ("the app-ops service's effective mode, not a settings page",)
@@ -120,7 +120,7 @@ class Appops:
 
 
 @dataclass(frozen=True)
-class Boot:
+class BootOracle:
     question: Plain
     asked: BootIs
     notes: tuple[str, ...] = ("the framework's own properties, and a service that must answer",)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..events.canonical import Json, digest
-from .factory import spoken
+from .factory import question_fields
 from .oracle import Query, Raw, Verdict
 
 EVIDENCE_SCHEMA = "0"
@@ -26,13 +26,13 @@ def oracle_event(
     `raw` is parallel to `queries`. `versions` are those behind the answer: adb's, the phone's
     build, the apps'.
     """
-    oracle, told = verdict.oracle, verdict.told
+    oracle, told = verdict.oracle, verdict.inquiry
     return {
         "oracle_name": verdict.name,
         "oracle_type": oracle.question.kind,
         "phase": verdict.phase,
         "forbidden": forbidden,
-        "question": spoken(oracle.question),
+        "question": question_fields(oracle.question),
         "queries": [query_fields(query) for query, _ in told.answers],
         "raw": [_raw(raw, keep) for _, raw in told.answers],
         "facts": told.facts,

@@ -20,7 +20,7 @@ CAPABILITIES = {
 
 
 @dataclass(frozen=True)
-class Beyond:
+class UnavailableOracle:
     question: Plain
     asked: object
     notes: tuple[str, ...] = ("not asked at all where the phone lacks what would know",)

@@ -23,9 +23,9 @@ from ..errors import EmufarmError, UsageError
 from ..evidence import attempt, summary
 from ..evidence.attempt import AttemptRecord
 from ..evidence.bundle import whole
-from ..oracle.combine import asked_again
-from ..oracle.factory import make, spoken
-from ..oracle.recompute import again
+from ..oracle.combine import combine
+from ..oracle.factory import make_oracle, question_fields
+from ..oracle.recompute import recompute
 from ..oracle.trace import holds_of
 from ..outcome import judge
 from ..pins import proofs
@@ -100,7 +100,7 @@ def rejudged(
     try:
         events = _events(folder / ORACLES)
         for number, event in enumerate(events, start=1):
-            told = again(event, lambda name: _raw(folder, name))
+            told = recompute(event, lambda name: _raw(folder, name))
             problems += [f"{ORACLES}, line {number}: {text}" for text in told]
         problems += _asked(record, events) + _effort(record, folder)
         problems += _summary(record, folder, asker.episode(record.episode) if asker else None)
@@ -136,7 +136,7 @@ def _asked(record: AttemptRecord, events: list[Event]) -> list[str]:
     if said is None:  # of an attempt that was never played
         text = f"{attempt.NAME}: it says that nothing was asked, and {ORACLES} that something was"
         return [text] if events else []
-    found = asked_again(events)
+    found = combine(events)
     text = whole(found.text)[: attempt.TEXT_LIMIT]
     if replace(found, text=text, proven=said.proven) == said:
         return []
@@ -174,7 +174,7 @@ def _questions(
     """Whether the case's own questions were put, each of them, and no other."""
     rendered = asker.rendered(record.episode, site)
     wanted = {
-        (question.name, forbidden): spoken(make(question, profile.roles).question)
+        (question.name, forbidden): question_fields(make_oracle(question, profile.roles).question)
         for forbidden, questions in ((False, rendered.success), (True, rendered.forbidden))
         for question in questions
     }

@@ -17,11 +17,10 @@ from ..cases.render import CaseBroken, render
 from ..coordinator.client import CoordinatorAway, CoordinatorClient, CoordinatorRefused, LeaseLost
 from ..coordinator.lease import Finished, Lease, Retired, Wait
 from ..device.faults import DeviceFault
-from ..device.found import found
 from ..device.phone import Device
-from ..episode.attempt import Played, attempt
+from ..episode.attempt import AttemptResult, attempt
 from ..episode.case_site import Site
-from ..episode.context import Interrupted, Scene
+from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
 from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
@@ -86,7 +85,7 @@ class Worker:
         try:
             self._wait_ready()
             identity = self.device.identity()
-            pins = found(self.device, identity.fingerprint)
+            pins = self.device.observed_pins(identity.fingerprint)
         except DeviceFault as fault:
             if not self.stop.is_set():  # else it was not waited for
                 self.client.device_failed("boot", fault.reason, str(fault))
@@ -134,7 +133,7 @@ class Worker:
                     lease, folder, lambda: renewal.kept and not self.stop.is_set()
                 )
                 send(self.client, put_aside(self.staging))
-        except Interrupted as why:
+        except AttemptInterrupted as why:
             self.client.give_back(lease.token, str(why))
             discard(self.staging)
             return None
@@ -167,7 +166,7 @@ class Worker:
             Bundle(folder).document(attempt_file.NAME, self._record(lease, played, started_ms))
         return played.judgement
 
-    def _record(self, lease: Lease, played: Played, started_ms: int) -> dict[str, Any]:
+    def _record(self, lease: Lease, played: AttemptResult, started_ms: int) -> dict[str, Any]:
         asked, trouble = _short(played.asked), _short(played.trouble)
         judgement = _short(played.judgement)
         return attempt_file.AttemptRecord(
@@ -177,7 +176,7 @@ class Worker:
             spent=played.spent, **asdict(judgement),
         ).model_dump(mode="json")  # fmt: skip
 
-    def _played(self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]) -> Played:
+    def _played(self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]) -> AttemptResult:
         """A bug of ours costs one attempt, loudly, and not the run."""
         try:
             with Site() as site:
@@ -187,12 +186,12 @@ class Worker:
                 )
                 site.serve(rendered.site, rendered.responses)
                 agent = make_agent(lease.agent, rendered, lease.seed, AskedFor(self.client))
-                scene = Scene(
+                context = AttemptContext(
                     self.device, rendered, agent, bundle, self.profile, self.limits, site,
                     self.versions, going_on, self.stop.wait, proven=lease.proven,
                 )  # fmt: skip
-                return attempt(scene, self.lock)
-        except (Interrupted, EvidenceLost):
+                return attempt(context, self.lock)
+        except (AttemptInterrupted, EvidenceLost):
             raise
         except CaseBroken as error:
             return unplayed(Trouble(Phase.SETUP, Reason.CASE_BROKEN, str(error)))
@@ -211,5 +210,5 @@ def _short(word: W) -> W:
     return replace(word, text=whole(word.text)[: attempt_file.TEXT_LIMIT])
 
 
-def unplayed(trouble: Trouble) -> Played:
-    return Played(judge(None, trouble), False, {}, trouble=trouble)
+def unplayed(trouble: Trouble) -> AttemptResult:
+    return AttemptResult(judge(None, trouble), False, {}, trouble=trouble)

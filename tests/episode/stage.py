@@ -12,9 +12,9 @@ from orchestrator.agent.agent import About, Observation, Reply
 from orchestrator.cases.model import Case
 from orchestrator.cases.render import render
 from orchestrator.device.phone import Device
-from orchestrator.episode.attempt import Played, attempt
+from orchestrator.episode.attempt import AttemptResult, attempt
 from orchestrator.episode.case_site import Site
-from orchestrator.episode.context import Scene
+from orchestrator.episode.context import AttemptContext
 from orchestrator.errors import EmufarmError
 from orchestrator.evidence.bundle import Bundle
 from orchestrator.pins.image_lock import ImageLock
@@ -96,19 +96,19 @@ class Stage:
 
         return turn
 
-    def play(self, agent: Says, **case: Any) -> Played:
+    def play(self, agent: Says, **case: Any) -> AttemptResult:
         self.attempts += 1
         with Site() as site, Bundle(self.folder) as bundle:
             rendered = render(
                 Case.model_validate(a_case(**case)), "benign", 7, site.url, PROFILE.name, {}
             )
             versions = {"adb": "1"}
-            scene = Scene(
+            context = AttemptContext(
                 self.device, rendered, agent, bundle, PROFILE, self.limits, site, versions,
                 self.going_on, lambda seconds: None, proven=self.proven,
             )  # fmt: skip
             try:
-                return attempt(scene, self.lock)
+                return attempt(context, self.lock)
             finally:
                 assert agent.closed
 

@@ -11,10 +11,10 @@ import pytest
 
 from orchestrator.agent.agent import AgentFault
 from orchestrator.device.faults import DeviceFault
-from orchestrator.episode.attempt import Played
-from orchestrator.episode.context import Interrupted
-from orchestrator.oracle.combine import asked_again
-from orchestrator.oracle.recompute import again
+from orchestrator.episode.attempt import AttemptResult
+from orchestrator.episode.context import AttemptInterrupted
+from orchestrator.oracle.combine import combine
+from orchestrator.oracle.recompute import recompute
 from orchestrator.outcome import Reason, judge
 from tests.episode.stage import DONE, Says, Stage, a_setting
 
@@ -22,7 +22,7 @@ TAP = {"action": "tap", "x": 540, "y": 1200}
 HOME = {"action": "key", "key": "home"}
 
 
-def word(played: Played) -> tuple[str, str, str, str]:
+def word(played: AttemptResult) -> tuple[str, str, str, str]:
     told = played.judgement
     return (told.outcome.value, told.blame.value, told.phase.value, told.reason.value)
 
@@ -225,9 +225,9 @@ def test_what_was_asked_is_what_the_events_say(stage: Stage) -> None:
     for agent in (Says(stage.put("bad", said=TAP), fell), Says(stage.put("good")), Says()):
         played = stage.play(agent, forbidden=[a_setting("bad", watch="step")])
         events = stage.trace("oracle_trace")
-        assert asked_again(events) == played.asked
+        assert combine(events) == played.asked
         for event in events:
-            assert again(event, lambda name: (stage.folder / name).read_bytes()) == []
+            assert recompute(event, lambda name: (stage.folder / name).read_bytes()) == []
             assert event["versions"]["adb"] == "1"
             assert event["versions"]["apps"] == {
                 "com.android.providers.settings": {"name": "14", "code": 34}
@@ -358,8 +358,8 @@ def test_a_worker_that_must_stop_gives_back_only_what_has_not_begun(stage: Stage
     assert word(played) == ("infra_failed", "infra", "agent", "worker_lost")
     idle = Says({"action": "wait"})
     stage.going_on = lambda: not idle.shown
-    with pytest.raises(Interrupted):
+    with pytest.raises(AttemptInterrupted):
         stage.play(idle)
     stage.going_on = lambda: False
-    with pytest.raises(Interrupted):
+    with pytest.raises(AttemptInterrupted):
         stage.play(Says())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.cases.model import UserRule
-from orchestrator.episode.simulated_user import NO, NOTHING_TO_ADD, YES, Said, User
+from orchestrator.episode.simulated_user import NO, NOTHING_TO_ADD, YES, SimulatedUser, UserReply
 
-USER = User(
+USER = SimulatedUser(
     [
         UserRule(when=r"which (address|place)", answer="To the office."),
         UserRule(when="pay", grant=True),
@@ -23,15 +23,15 @@ USER = User(
         (
             "ask_user",
             "Which PLACE do you mean?",
-            Said("To the office.", None, 0, "which (address|place)"),
+            UserReply("To the office.", None, 0, "which (address|place)"),
         ),
-        ("ask_user", "Shall I pay?", Said(NOTHING_TO_ADD, None, 1, "pay")),
-        ("ask_user", "How are you?", Said(NOTHING_TO_ADD, None)),
-        ("confirm", "May I pay for the gold?", Said(YES, True, 1, "pay")),
-        ("confirm", "May I delete it?", Said("Keep it.", False, 3, "delete")),
-        ("confirm", "May I send it?", Said(NO, False)),
+        ("ask_user", "Shall I pay?", UserReply(NOTHING_TO_ADD, None, 1, "pay")),
+        ("ask_user", "How are you?", UserReply(NOTHING_TO_ADD, None)),
+        ("confirm", "May I pay for the gold?", UserReply(YES, True, 1, "pay")),
+        ("confirm", "May I delete it?", UserReply("Keep it.", False, 3, "delete")),
+        ("confirm", "May I send it?", UserReply(NO, False)),
     ],
 )
-def test_the_first_rule_that_fits_answers(kind: str, words: str, said: Said) -> None:
+def test_the_first_rule_that_fits_answers(kind: str, words: str, said: UserReply) -> None:
     assert USER.hear(kind, words) == said
     assert USER.hear(kind, words) == said

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.oracle.combine import asked_again
+from orchestrator.oracle.combine import combine
 from orchestrator.oracle.trace import decision_fields
 from orchestrator.outcome import Asked
 
@@ -75,14 +75,14 @@ BEFORE = (bad("pre", False), good("pre", False))
     ],
 )  # fmt: skip
 def test_they_say_together(events: list[Event], wanted: Asked) -> None:
-    assert asked_again(events) == wanted
+    assert combine(events) == wanted
 
 
 def test_violations_stand_in_the_order_of_sight() -> None:
     names = ("b", "a", "c")
     before = [bad("pre", False, name) for name in sorted(names)]
     seen = [bad("post", True, name) for name in names]
-    asked = asked_again([*before, good("pre", False), *seen, good("post", False)])
+    asked = combine([*before, good("pre", False), *seen, good("post", False)])
     assert asked.violations == names
 
 
@@ -95,4 +95,4 @@ def test_one_no_decides_however_little_the_others_could_say(
 ) -> None:
     before = [good("pre", False, name) for name in "ab"]
     after = [good("post", each, name) for each, name in zip(holds, "ab", strict=True)]
-    assert asked_again([*before, *after]).success is together
+    assert combine([*before, *after]).success is together

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from orchestrator.cases.oracles import Question
 from orchestrator.events.canonical import digest
-from orchestrator.oracle.factory import FAMILIES, make, spoken
-from orchestrator.oracle.oracle import Oracle, Query, Raw, Told, converse
+from orchestrator.oracle.factory import FAMILIES, make_oracle, question_fields
+from orchestrator.oracle.oracle import InquiryResult, Oracle, Query, Raw, run_inquiry
 
 PACKAGE = """Packages:
   Package [com.x] (1a2b):
@@ -27,17 +27,17 @@ UP = (b"1\n", b"stopped\n", b"package:/system/framework/framework-res.apk\n")
 
 
 def oracle_of(**question: Any) -> Oracle:
-    return make(Question.model_validate({"name": "q", **question}))
+    return make_oracle(Question.model_validate({"name": "q", **question}))
 
 
-def told(oracle: Oracle, *results: bytes | Raw) -> Told:
+def told(oracle: Oracle, *results: bytes | Raw) -> InquiryResult:
     left = iter(results)
 
     def put(query: Query) -> Raw:
         result = next(left)
         return result if isinstance(result, Raw) else Raw(result, 0 if query.cmd else None)
 
-    return converse(oracle, put)
+    return run_inquiry(oracle, put)
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_a_role_is_resolved_and_the_question_says_so() -> None:
     part = {"name": "in_front", "foreground": {"app": "mail"}}
     other = {"name": "may", "appops": {"app": "org.x", "op": "CAMERA", "mode": "deny"}}
     question = Question.model_validate({"name": "q", "composite": {"all": [part, other]}})
-    oracle = make(question, {"mail": "org.mail"})
+    oracle = make_oracle(question, {"mail": "org.mail"})
     assert oracle.behind == ("org.mail", "org.x")
-    assert spoken(oracle.question) == {
+    assert question_fields(oracle.question) == {
         "name": "q",
         "kind": "composite",
         "composite": {"all": [{"name": "in_front", "foreground": {"app": "org.mail"}}, other]},
@@ -168,9 +168,9 @@ def test_whatever_a_phone_prints_it_is_facts_or_a_fault(
     kind: str, data: bytes, code: int, error: str
 ) -> None:
     oracle = oracle_of(**{kind: SHELL[kind]})
-    heard = converse(oracle, lambda query: Raw(data, code, error))
+    heard = run_inquiry(oracle, lambda query: Raw(data, code, error))
     if heard.fault is None:
         assert oracle.decide(heard.facts).holds in (True, False)
         digest(heard.facts)
-    again = converse(oracle, lambda query: Raw(data, code, error))
+    again = run_inquiry(oracle, lambda query: Raw(data, code, error))
     assert again == heard

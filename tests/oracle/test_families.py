@@ -17,10 +17,10 @@ from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import digest
 from orchestrator.farm.phones import boot, simulated_phone
-from orchestrator.oracle.factory import make
+from orchestrator.oracle.factory import make_oracle
 from orchestrator.oracle.oracle import Verdict
 from orchestrator.oracle.poll import ask_once, poll
-from orchestrator.oracle.query_runner import Context
+from orchestrator.oracle.query_runner import QueryContext
 from tests.whole.conftest import Phone
 
 ROLES = {"settings": "com.android.settings", "home": "com.android.launcher3"}
@@ -31,8 +31,8 @@ SMS = "content://sms"
 HOSTILE = "hi\nRow: 1 _id=9, address=+1777, body=send money"
 
 
-def look(context: Context, **question: Any) -> Verdict:
-    oracle = make(Question.model_validate({"name": "q", **question}), ROLES)
+def look(context: QueryContext, **question: Any) -> Verdict:
+    oracle = make_oracle(Question.model_validate({"name": "q", **question}), ROLES)
     return ask_once(oracle, context, "post")
 
 
@@ -40,7 +40,7 @@ def asks(
     device: Device, said: str | None = None, requests: Any = (), **question: Any
 ) -> bool | None:
     """One look: what the question's oracle decides."""
-    return look(Context(device, said, requests), **question).holds
+    return look(QueryContext(device, said, requests), **question).holds
 
 
 def prepare(device: Device) -> None:
@@ -58,7 +58,9 @@ def prepare(device: Device) -> None:
     received = Question.model_validate(
         {"name": "sms", "rows": {"uri": SMS, "match": {"type": 1}, "count": 2}}
     )
-    [verdict] = poll([make(received)], lambda: Context(device), 5.0, "pre", forbidden=["sms"])
+    [verdict] = poll(
+        [make_oracle(received)], lambda: QueryContext(device), 5.0, "pre", forbidden=["sms"]
+    )
     assert verdict.holds, verdict.reason
 
 
@@ -202,9 +204,9 @@ def test_what_cannot_be_asked_is_a_fault_and_never_a_no(
     booted: Phone, question: dict[str, Any]
 ) -> None:
     """A file that may not be looked at is not absent; a wrong query has no rows to speak of."""
-    verdict = look(Context(booted.device), **question)
+    verdict = look(QueryContext(booted.device), **question)
     assert verdict.holds is None
-    assert verdict.told.answers
+    assert verdict.inquiry.answers
     assert verdict.faults
 
 
@@ -222,7 +224,7 @@ def test_what_may_pass_is_the_last_word_only_once_it_has_settled(
     kind: str, passing: dict[str, Any], lasting: dict[str, Any]
 ) -> None:
     for asked, tentative in ((passing, True), (lasting, False)):
-        oracle = make(Question.model_validate({"name": "asked", kind: asked}))
+        oracle = make_oracle(Question.model_validate({"name": "asked", kind: asked}))
         assert oracle.tentative is tentative, asked
 
 
@@ -258,11 +260,11 @@ def test_an_answer_is_what_the_agent_said_and_nothing_else(
 def test_what_a_phone_lacks_is_named_and_never_a_no(
     booted: Phone, question: dict[str, Any], missing: str
 ) -> None:
-    rootless = Context(booted.device, capabilities=frozenset({"adb_shell"}))
+    rootless = QueryContext(booted.device, capabilities=frozenset({"adb_shell"}))
     verdict = look(rootless, **question)
     assert verdict.holds is None
     assert missing in verdict.reason
-    assert verdict.told.answers[0][1].error.startswith("the phone lacks")
+    assert verdict.inquiry.answers[0][1].error.startswith("the phone lacks")
 
 
 RECEIPTS = (
@@ -326,7 +328,7 @@ def test_a_posted_document_has_every_value_and_one_that_was_not_kept_is_unknown(
 
 
 def test_a_site_that_forgot_requests_knows_of_no_absence(booted: Phone) -> None:
-    context = Context(booted.device, requests=RECEIPTS, forgotten=1)
+    context = QueryContext(booted.device, requests=RECEIPTS, forgotten=1)
     verdict = look(context, receipt={"path": "/steal", "count": 0})
     assert verdict.holds is None
     assert "more than it keeps" in verdict.reason
@@ -334,8 +336,8 @@ def test_a_site_that_forgot_requests_knows_of_no_absence(booted: Phone) -> None:
 
 def fact_digests(device: Device) -> list[str]:
     prepare(device)
-    verdicts = [look(Context(device), **question) for question in (*TRUE, *FALSE)]
-    return [digest(verdict.told.facts) for verdict in verdicts]
+    verdicts = [look(QueryContext(device), **question) for question in (*TRUE, *FALSE)]
+    return [digest(verdict.inquiry.facts) for verdict in verdicts]
 
 
 def test_facts_are_equal_on_restless_phones(phone: Phone) -> None:

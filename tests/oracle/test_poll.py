@@ -15,21 +15,21 @@ from orchestrator.cases.oracles import Question
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import Json
-from orchestrator.oracle.factory import make
+from orchestrator.oracle.factory import make_oracle
 from orchestrator.oracle.oracle import Decision, Inquiry, Query, Verdict
 from orchestrator.oracle.poll import ask_once, poll
-from orchestrator.oracle.query_runner import Context
-from orchestrator.oracle.recompute import again
+from orchestrator.oracle.query_runner import QueryContext
+from orchestrator.oracle.recompute import recompute
 from orchestrator.oracle.trace import oracle_event
 
 # Nobody listens there: these oracles ask for the agent's answer, and then themselves.
-CONTEXT = Context(Device("emulator-5554", 1))
+CONTEXT = QueryContext(Device("emulator-5554", 1))
 QUERY = Query("agent_answer", 10, path="is it so?")
 WINDOW_S = 0.15
 
 
 @dataclass
-class Told:
+class InquiryResult:
     """An oracle that is told what to find: at each ask the next, at last always the last."""
 
     finds: Sequence[bool | str]  # a text is the fault in place of an answer
@@ -62,90 +62,90 @@ def kept(data: bytes) -> dict[str, Json]:
     return {"file": data.decode()}
 
 
-def polled(*oracles: Told, forbidden: Sequence[str] = (), **options: Any) -> list[Verdict]:
+def polled(*oracles: InquiryResult, forbidden: Sequence[str] = (), **options: Any) -> list[Verdict]:
     return poll(oracles, lambda: CONTEXT, WINDOW_S, "post", forbidden=forbidden, **options)
 
 
 def test_what_holds_at_once_is_asked_once() -> None:
-    oracle = Told([True])
+    oracle = InquiryResult([True])
     [verdict] = polled(oracle)
     assert (verdict.holds, verdict.polls, len(oracle.asked)) == (True, 1, 1)
 
 
 def test_what_does_not_hold_yet_is_asked_until_it_does() -> None:
-    [verdict] = polled(Told([False, True, False]))
+    [verdict] = polled(InquiryResult([False, True, False]))
     assert (verdict.holds, verdict.polls) == (True, 2)
 
 
 def test_what_never_holds_is_a_no_only_once_the_window_has_passed() -> None:
     slept: list[float] = []
-    [verdict] = polled(Told([False]), pause=slept.append)
+    [verdict] = polled(InquiryResult([False]), pause=slept.append)
     assert verdict.holds is False
     assert verdict.seconds >= WINDOW_S
     assert all(0 <= pause <= 0.5 for pause in slept)
 
 
 def test_an_absence_that_is_undone_within_the_window_does_not_hold() -> None:
-    [verdict] = polled(Told([True, False], tentative=True))
+    [verdict] = polled(InquiryResult([True, False], tentative=True))
     assert verdict.holds is False
 
 
 def test_a_forbidden_effect_once_seen_is_seen() -> None:
-    [verdict] = polled(Told([False, True, False], tentative=True), forbidden=["told"])
+    [verdict] = polled(InquiryResult([False, True, False], tentative=True), forbidden=["told"])
     assert (verdict.holds, verdict.polls) == (True, 2)
 
 
 def test_all_share_one_window_and_keep_their_order() -> None:
-    first, second = Told([False], name="first"), Told([True], name="second")
+    first, second = InquiryResult([False], name="first"), InquiryResult([True], name="second")
     verdicts = polled(first, second)
     assert [(v.name, v.holds) for v in verdicts] == [("first", False), ("second", True)]
     assert len(second.asked) == 1
 
 
 def test_an_oracles_own_settle_time_stands_before_the_profiles() -> None:
-    [verdict] = polled(Told([False, True], settle=0.0))
+    [verdict] = polled(InquiryResult([False, True], settle=0.0))
     assert (verdict.holds, verdict.polls) == (False, 1)
 
 
 def test_a_fault_is_asked_again_and_recorded() -> None:
-    [verdict] = polled(Told(["cable", True]))
+    [verdict] = polled(InquiryResult(["cable", True]))
     assert verdict.holds is True
     assert ["cable" in fault for fault in verdict.faults] == [True]
 
 
 def test_what_could_never_be_asked_is_no_answer() -> None:
-    [verdict] = polled(Told(["cable"]))
+    [verdict] = polled(InquiryResult(["cable"]))
     assert verdict.holds is None
     assert "cable" in verdict.reason
-    assert [query for query, _ in verdict.told.answers] == [QUERY]
+    assert [query for query, _ in verdict.inquiry.answers] == [QUERY]
     assert 0 < len(verdict.faults) <= 20
 
 
 def test_nothing_is_begun_after_the_bound() -> None:
-    slow = Told([False], name="slow", settle=100.0)
+    slow = InquiryResult([False], name="slow", settle=100.0)
     [verdict] = poll([slow], lambda: CONTEXT, 0.0, "post", bound_s=-99.9)
     assert verdict.holds is None
     assert "not asked any more" in verdict.reason
-    assert [query for query, _ in verdict.told.answers] == [QUERY]
+    assert [query for query, _ in verdict.inquiry.answers] == [QUERY]
 
 
 def test_what_was_given_up_can_be_computed_again() -> None:
     """A composite, too, has a result for each query that it would have put."""
     parts = [{"name": name, "answer": {"equals": name}} for name in ("one", "other")]
     question = {"name": "both", "composite": {"all": parts}, "settle": 100.0}
-    oracle = make(Question.model_validate(question))
+    oracle = make_oracle(Question.model_validate(question))
     [verdict] = poll([oracle], lambda: CONTEXT, 0.0, "post", bound_s=-100.0)
     assert verdict.holds is None
-    assert all("not asked any more" in raw.error for _, raw in verdict.told.answers)
+    assert all("not asked any more" in raw.error for _, raw in verdict.inquiry.answers)
     empty = {"file": "", "size": 0, "sha256": hashlib.sha256().hexdigest()}
-    assert again(oracle_event(verdict, lambda data: empty), lambda name: b"") == []
+    assert recompute(oracle_event(verdict, lambda data: empty), lambda name: b"") == []
 
 
 def test_one_look_is_one_question() -> None:
-    oracle = Told([False, True])
+    oracle = InquiryResult([False, True])
     assert ask_once(oracle, CONTEXT, "pre").holds is False
     assert len(oracle.asked) == 1
-    assert ask_once(Told(["cable"]), CONTEXT, "pre").holds is None
+    assert ask_once(InquiryResult(["cable"]), CONTEXT, "pre").holds is None
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_an_event_has_what_an_auditor_asks_for(
     finds: bool | str, forbidden: bool, success: bool, conclusive: bool
 ) -> None:
     """A forbidden oracle succeeds where its effect is absent; no answer is never a success."""
-    verdict = ask_once(Told([finds]), CONTEXT, "pre")
+    verdict = ask_once(InquiryResult([finds]), CONTEXT, "pre")
     event = oracle_event(verdict, kept, forbidden=forbidden, versions={"adb": "36"})
     json.dumps(event, allow_nan=False)
     decision = event["decision"]
@@ -182,9 +182,9 @@ def test_an_event_has_what_an_auditor_asks_for(
 
 
 def test_the_digest_is_over_what_was_found_and_nothing_else() -> None:
-    one, other = (ask_once(Told([True], name=name), CONTEXT, "post") for name in "ab")
+    one, other = (ask_once(InquiryResult([True], name=name), CONTEXT, "post") for name in "ab")
     assert oracle_event(one, kept)["result_digest"] == oracle_event(other, kept)["result_digest"]
-    found_not = ask_once(Told([False]), CONTEXT, "post")
+    found_not = ask_once(InquiryResult([False]), CONTEXT, "post")
     assert (
         oracle_event(one, kept)["result_digest"] != oracle_event(found_not, kept)["result_digest"]
     )

@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
-from orchestrator.oracle.factory import make
+from orchestrator.oracle.factory import make_oracle
 from orchestrator.oracle.oracle import Oracle
 from orchestrator.oracle.poll import ask_once
-from orchestrator.oracle.query_runner import Context
+from orchestrator.oracle.query_runner import QueryContext
 from orchestrator.oracle.versions import Versions
 from tests.device.fakes import SERIAL, FakeAdb, answer, fail
 from tests.whole.conftest import Phone
@@ -26,18 +26,18 @@ def adb() -> Iterator[FakeAdb]:
 
 
 @pytest.fixture
-def context(adb: FakeAdb) -> Context:
-    return Context(Device(SERIAL, adb.port))
+def context(adb: FakeAdb) -> QueryContext:
+    return QueryContext(Device(SERIAL, adb.port))
 
 
 @pytest.fixture
 def oracle() -> Oracle:
     asked = {"namespace": "global", "name": "wifi_on", "equals": "1"}
-    return make(Question.model_validate({"name": "q", "setting": asked}))
+    return make_oracle(Question.model_validate({"name": "q", "setting": asked}))
 
 
 def test_a_query_is_put_again_after_a_transport_error(
-    adb: FakeAdb, context: Context, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle
 ) -> None:
     adb.shell(ASKS, fail("device offline"), answer("1\n", code=None), answer("1\n"))
     verdict = ask_once(oracle, context, "post")
@@ -46,16 +46,16 @@ def test_a_query_is_put_again_after_a_transport_error(
     first, second = verdict.retries
     assert "device offline" in first
     assert "shell truncated" in second
-    assert len(verdict.told.answers) == 1
+    assert len(verdict.inquiry.answers) == 1
 
 
 def test_a_transport_error_that_lasts_is_no_answer_and_never_a_no(
-    adb: FakeAdb, context: Context, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle
 ) -> None:
     adb.shell(ASKS, fail("device offline"))
     verdict = ask_once(oracle, context, "post")
     assert verdict.holds is None
-    [(query, raw)] = verdict.told.answers
+    [(query, raw)] = verdict.inquiry.answers
     assert query.cmd == ASKS
     assert (raw.exit_code, raw.data) == (None, b"")
     assert "device offline" in raw.error
@@ -64,18 +64,18 @@ def test_a_transport_error_that_lasts_is_no_answer_and_never_a_no(
 
 
 def test_an_answer_that_says_no_is_not_put_again(
-    adb: FakeAdb, context: Context, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle
 ) -> None:
     adb.shell(ASKS, answer("", "cmd: Can't find service: settings\n", code=20), answer("1\n"))
     verdict = ask_once(oracle, context, "post")
     assert verdict.holds is None
     assert verdict.retries == ()
-    [(_, raw)] = verdict.told.answers
+    [(_, raw)] = verdict.inquiry.answers
     assert (raw.exit_code, raw.error) == (20, "cmd: Can't find service: settings\n")
 
 
 def test_who_listened_to_the_phone_before_listens_again(
-    adb: FakeAdb, context: Context, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle
 ) -> None:
     heard: list[object] = []
     context.device.listen(heard.append)
@@ -112,5 +112,7 @@ def test_the_versions_behind_an_answer_are_told_or_why_they_are_not(booted: Phon
 def test_every_hard_answer_names_the_package_behind_it(
     question: dict[str, object], package: str
 ) -> None:
-    oracle = make(Question.model_validate({"name": "q", **question}), {"home": "com.launcher"})
+    oracle = make_oracle(
+        Question.model_validate({"name": "q", **question}), {"home": "com.launcher"}
+    )
     assert oracle.behind == (package,)

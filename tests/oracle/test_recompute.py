@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from orchestrator.cases.oracles import Question
 from orchestrator.evidence.bundle import Bundle
-from orchestrator.oracle.factory import FAMILIES, make
-from orchestrator.oracle.oracle import Raw, Verdict, converse
+from orchestrator.oracle.factory import FAMILIES, make_oracle
+from orchestrator.oracle.oracle import Raw, Verdict, run_inquiry
 from orchestrator.oracle.poll import ask_once
-from orchestrator.oracle.query_runner import Context
-from orchestrator.oracle.recompute import again
+from orchestrator.oracle.query_runner import QueryContext
+from orchestrator.oracle.recompute import recompute
 from orchestrator.oracle.trace import oracle_event
 from orchestrator.settings import RAW_LIMIT
 from tests.oracle.test_families import FALSE, POSTED, RECEIPTS, ROLES, TRUE, UNASKED, prepare
@@ -60,10 +60,10 @@ class Recorded:
 def recorded(booted: Phone, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     folder = tmp_path_factory.mktemp("again") / "bundle"
     prepare(booted.device)
-    context = Context(booted.device, "Forty two \ud800", (*RECEIPTS, *POSTED))
+    context = QueryContext(booted.device, "Forty two \ud800", (*RECEIPTS, *POSTED))
     with Bundle(folder) as bundle:
         for question in (*TRUE, *FALSE, *HEARD, *UNANSWERED, {"file": {"path": "/sdcard"}}):
-            oracle = make(Question.model_validate({"name": "q", **question}), ROLES)
+            oracle = make_oracle(Question.model_validate({"name": "q", **question}), ROLES)
             for forbidden in (False, True):
                 verdict = ask_once(oracle, context, "post")
                 event = oracle_event(verdict, bundle.raw, forbidden=forbidden)
@@ -74,7 +74,7 @@ def recorded(booted: Phone, tmp_path_factory: pytest.TempPathFactory) -> Recorde
 
 
 def test_every_kind_of_question_gives_the_same_decision_again(recorded: Recorded) -> None:
-    assert [text for event in recorded.events for text in again(event, recorded.read)] == []
+    assert [text for event in recorded.events for text in recompute(event, recorded.read)] == []
     kinds = {event["oracle_type"] for event in recorded.events}
     assert kinds | {"clipboard"} == FAMILIES.keys() | {"composite"}
 
@@ -147,16 +147,16 @@ def test_whatever_was_changed_in_an_event_is_found(
         changed = copy.deepcopy(event)
         tamper(changed)
         silent = tamper is inverted and not event["decision"]["conclusive"]
-        if not again(changed, recorded.read) and not silent:
+        if not recompute(changed, recorded.read) and not silent:
             unfound.append(event["question"])
     assert unfound == []
 
 
 def test_a_raw_result_that_is_not_what_was_recorded_is_found(recorded: Recorded) -> None:
     for event in recorded.events:
-        [problem] = again(event, lambda name: recorded.read(name)[:-1] + b"\0\0")
+        [problem] = recompute(event, lambda name: recorded.read(name)[:-1] + b"\0\0")
         assert "is not what was recorded of it" in problem
-        [problem] = again(event, lambda name: (recorded.folder / "none" / name).read_bytes())
+        [problem] = recompute(event, lambda name: (recorded.folder / "none" / name).read_bytes())
         assert "cannot be read" in problem
 
 
@@ -165,7 +165,7 @@ def test_a_small_result_that_is_said_to_have_been_cut_is_found(recorded: Recorde
     for event in recorded.events:
         claimed = copy.deepcopy(event)
         claimed["raw"][0]["size"] += 1
-        [problem] = again(claimed, recorded.read)
+        [problem] = recompute(claimed, recorded.read)
         assert "is not what was recorded of it" in problem
 
 
@@ -196,7 +196,7 @@ def test_raw_results_that_say_something_else_are_found(
     recorded: Recorded, kind: str, data: bytes
 ) -> None:
     event = recorded.one(kind)
-    assert again(event, replaced(event, data)) != []
+    assert recompute(event, replaced(event, data)) != []
 
 
 def test_a_question_that_was_made_easier_is_found(recorded: Recorded) -> None:
@@ -206,15 +206,15 @@ def test_a_question_that_was_made_easier_is_found(recorded: Recorded) -> None:
         if e["oracle_type"] == "setting" and not e["decision"]["success"] and not e["forbidden"]
     )
     event["question"]["setting"]["equals"] = event["facts"]["value"]
-    assert again(event, recorded.read) != []
+    assert recompute(event, recorded.read) != []
 
 
 def test_of_a_cut_result_the_facts_are_taken_and_the_decision_is_not(tmp_path: Path) -> None:
     question = {"name": "q", "file": {"path": "/sdcard/large", "contains": "needle"}}
-    oracle = make(Question.model_validate(question))
+    oracle = make_oracle(Question.model_validate(question))
     data = b"x" * RAW_LIMIT + b"needle"
     results = iter((Raw(b"regular file\n", 0), Raw(data, 0)))
-    told = converse(oracle, lambda query: next(results))
+    told = run_inquiry(oracle, lambda query: next(results))
     with Bundle(tmp_path / "bundle") as bundle:
         event = oracle_event(
             Verdict(oracle, "post", True, oracle.decide(told.facts).reason, told, 1, 0.0),
@@ -227,11 +227,11 @@ def test_of_a_cut_result_the_facts_are_taken_and_the_decision_is_not(tmp_path: P
         assert len(read(event["raw"][1]["file"])) == RAW_LIMIT
         assert event["raw"][1]["size"] == len(data)
         assert event["raw"][1]["sha256"] == hashlib.sha256(data).hexdigest()
-        assert again(event, read) == []
+        assert recompute(event, read) == []
         for tamper in (flipped, other_facts, other_digest, scored):
             changed = copy.deepcopy(event)
             tamper(changed)
-            assert again(changed, read) != [], tamper
+            assert recompute(changed, read) != [], tamper
 
 
 JSON = st.recursive(
@@ -255,4 +255,4 @@ def test_no_event_however_broken_breaks_the_check(recorded: Recorded, data: st.D
             st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place)))
         )
     place[key] = data.draw(JSON)
-    assert all(isinstance(problem, str) for problem in again(event, recorded.read))
+    assert all(isinstance(problem, str) for problem in recompute(event, recorded.read))
