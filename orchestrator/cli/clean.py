@@ -6,8 +6,8 @@ import typer
 
 from ..fleet.docker.engine import connect
 from ..fleet.docker.reaper import reap
-from ..image.golden import cache_folder
-from ..image.sweep import sweep_all
+from ..image.cleanup import sweep_all
+from ..image.golden_cache import cache_folder
 
 LEFT = 20
 

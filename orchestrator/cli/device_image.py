@@ -14,7 +14,7 @@ import typer
 from ..device.attach import beside, booted
 from ..device.phone import Device
 from ..errors import UsageError
-from ..image.phone_bake import bake_phone, prove_phone
+from ..image.bake_steps import bake_phone, prove_phone
 from ..pins.host import host_facts
 from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from ..fleet.docker.engine import connect
-from ..image.builder import BASE_IMAGE, BASE_VARIABLE, Shop
-from ..image.container_build import bake_image, build_only, order
-from ..image.verify import push as push_image
-from ..image.verify import standing
-from ..image.verify import verify as verify_image
+from ..image.builder import BASE_IMAGE, BASE_VARIABLE, ImageBuilder
+from ..image.docker_image import bake_image, build_inputs, build_only
+from ..image.docker_verify import image_status
+from ..image.docker_verify import push as push_image
+from ..image.docker_verify import verify as verify_image
 from ..pins.profile import images_folder, load_profile, profiles
 
 app = typer.Typer(help="Container images of phones: build, bake, verify, list, push.",
@@ -47,8 +47,8 @@ def build(
 
     Example: emufarm image build sim-api34
     """
-    shop = _shop(base_image, accept_licence)
-    told = build_only(shop, order(shop, load_profile(profile)), fresh=no_cache)
+    builder = _builder(base_image, accept_licence)
+    told = build_only(builder, build_inputs(builder, load_profile(profile)), fresh=no_cache)
     typer.echo(json.dumps(told, indent=2, sort_keys=True))
 
 
@@ -65,8 +65,8 @@ def bake(
 
     Example: emufarm image bake pixel-api34 --accept-licence
     """
-    shop = _shop(base_image, accept_licence)
-    baked = bake_image(shop, order(shop, load_profile(profile)), fresh=no_cache)
+    builder = _builder(base_image, accept_licence)
+    baked = bake_image(builder, build_inputs(builder, load_profile(profile)), fresh=no_cache)
     typer.echo(f"{baked.tag} {baked.image}")
 
 
@@ -78,7 +78,7 @@ def verify(profile: Profile, base_image: BaseImage = BASE_IMAGE) -> None:
 
     Example: emufarm image verify sim-api34
     """
-    lock = verify_image(_shop(base_image), load_profile(profile))
+    lock = verify_image(_builder(base_image), load_profile(profile))
     assert lock.container is not None
     typer.echo(f"{lock.container.tag} is what was baked, and starts as it was")
 
@@ -91,8 +91,8 @@ def listed(
 
     Example: emufarm image list
     """
-    shop = _shop()
-    found = [standing(shop, load_profile(name)) for name in profiles(images_folder())]
+    builder = _builder()
+    found = [image_status(builder, load_profile(name)) for name in profiles(images_folder())]
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], indent=2))
         return
@@ -114,12 +114,12 @@ def push(
 
     Example: emufarm image push sim-api34 registry.example.org/farm/sim-api34
     """
-    target, digest = push_image(_shop(), load_profile(profile), name)
+    target, digest = push_image(_builder(), load_profile(profile), name)
     typer.echo(f"{target} {digest}")
 
 
-def _shop(base_image: str = BASE_IMAGE, accept_licence: bool = False) -> Shop:
-    return Shop(connect(), _say, base_image=base_image, accept_licence=accept_licence)
+def _builder(base_image: str = BASE_IMAGE, accept_licence: bool = False) -> ImageBuilder:
+    return ImageBuilder(connect(), _say, base_image=base_image, accept_licence=accept_licence)
 
 
 def _say(line: str) -> None:

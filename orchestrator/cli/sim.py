@@ -17,7 +17,7 @@ from ..errors import EmufarmError
 from ..farm.phones import boot, simulated_phone
 from ..fleet.local.exits import as_shell
 from ..fleet.local.last_words import last_words
-from ..image.golden import cache_folder
+from ..image.golden_cache import cache_folder
 from ..image.standin import stand_in
 from ..image.wheelhouse import wheelhouse
 

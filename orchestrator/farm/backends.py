@@ -10,9 +10,9 @@ from ..device.adb import adb_version
 from ..errors import EmufarmError, UsageError
 from ..fleet.docker.agents import AgentImage, agent_image
 from ..fleet.docker.engine import Engine, EngineAbsent, connect
-from ..image.container_build import DockerImage, ensure
+from ..image.docker_image import DockerImage, ensure_image
 from ..image.embedded import embedded_image, emulator, restless
-from ..image.golden import GoldenImage
+from ..image.golden_cache import GoldenImage
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
 
@@ -105,4 +105,4 @@ def _docker(profile: Profile, agent: str, say: Say) -> Docker:
     check_backend(agent, "docker")
     engine, contained = connect(), image_of(agent)
     its = agent_image(engine, contained) if contained else None  # before minutes are spent
-    return Docker(ensure(profile, engine, say), engine, its)
+    return Docker(ensure_image(profile, engine, say), engine, its)

@@ -23,7 +23,7 @@ from ..fleet.local.fleet import LocalFleet
 from ..fleet.local.pair import Pair, Terms
 from ..fleet.slot import Bounds
 from ..image.embedded import device_env, emulator, restless
-from ..image.golden import GoldenImage
+from ..image.golden_cache import GoldenImage
 from ..pins.image_lock import FILE as GOLDEN_LOCK
 from ..pins.image_lock import IMAGE_FILE, write_lock
 from ..pins.profile import FILE as PROFILE

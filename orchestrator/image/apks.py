@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
 
 from ..device.deadline import Deadline
 from ..errors import EmufarmError
+from ..events.notify import Notify
 from ..pins.files import file_sha256
 from ..pins.profile import Apk, Profile
 
@@ -25,18 +25,18 @@ class NoApk(EmufarmError):
     """An app that the profile names could not be had as it is pinned."""
 
 
-def apks(profile: Profile, cache: Path, say: Callable[[str], None]) -> dict[str, Path]:
+def apks(profile: Profile, cache: Path, notify: Notify) -> dict[str, Path]:
     """By package."""
     folder = cache / "apks"
     folder.mkdir(parents=True, exist_ok=True)
-    return {apk.package: _kept(apk, folder, say) for apk in profile.apks}
+    return {apk.package: _kept(apk, folder, notify) for apk in profile.apks}
 
 
-def _kept(apk: Apk, folder: Path, say: Callable[[str], None]) -> Path:
+def _kept(apk: Apk, folder: Path, notify: Notify) -> Path:
     path = folder / f"{apk.sha256}.apk"
     if path.is_file() and file_sha256(path) == apk.sha256:
         return path
-    say(f"downloading {apk.package} {apk.version}")
+    notify(f"downloading {apk.package} {apk.version}")
     new = folder / f".{apk.sha256}.{os.getpid()}.new"
     try:
         _download(apk, new)

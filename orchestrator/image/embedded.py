@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from ..device.adb import adb_binary, adb_version
 from ..events.canonical import digest
+from ..events.notify import Notify
 from ..pins.files import source_sha256
 from ..pins.image_lock import FILE as LOCK
 from ..pins.image_lock import ImageLock, read_lock
 from ..pins.profile import Profile
 from ..pins.sdk_tools import adb_release
-from .golden import GoldenImage, Recipe, cache_folder, golden_image
-from .golden_bake import Oven
+from .golden_bake import GoldenBaker
+from .golden_cache import GoldenImage, GoldenRecipe, cache_folder, golden_image
 from .simphone import simphone
 
 
@@ -37,9 +38,9 @@ def restless(noise: int | None, slot: int) -> list[str]:
     return [] if noise is None else ["-sim-noise", str(noise * 1000 + slot)]
 
 
-def embedded_image(profile: Profile, say: Callable[[str], None]) -> GoldenImage:
+def embedded_image(profile: Profile, notify: Notify) -> GoldenImage:
     """Baked once for this profile and this simulator, then taken from the cache."""
-    return golden_image(embedded_recipe(profile), cache_folder(), say)
+    return golden_image(embedded_recipe(profile), cache_folder(), notify)
 
 
 def cached_lock(profile: Profile) -> ImageLock:
@@ -47,9 +48,11 @@ def cached_lock(profile: Profile) -> ImageLock:
     return read_lock(cache_folder() / "golden" / embedded_recipe(profile).digest / LOCK)
 
 
-def embedded_recipe(profile: Profile) -> Recipe:
+def embedded_recipe(profile: Profile) -> GoldenRecipe:
     phone = simphone()
-    oven = Oven([phone.program, *profile.emulator], adb_binary(), device_env(), phone.system_image)
+    baker = GoldenBaker(
+        [phone.program, *profile.emulator], adb_binary(), device_env(), phone.system_image
+    )
     # An image is pinned with the adb it was baked with: another adb's is another image.
     program = digest([source_sha256(phone.folder), adb_release(adb_version())])
-    return Recipe(profile, program, oven, phone.create_avd)
+    return GoldenRecipe(profile, program, baker, phone.create_avd)

@@ -21,15 +21,15 @@ from ..pins.image_contents import snapshot_sha256
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
 from ..pins.system_image import system_image
-from .phone_bake import BakeFailed as BakeFailed
-from .phone_bake import bake_phone, prove_phone
+from .bake_steps import BakeFailed as BakeFailed
+from .bake_steps import bake_phone, prove_phone
 
 AVD = "emufarm"
 KILL_S = 30.0
 
 
 @dataclass(frozen=True)
-class Oven:
+class GoldenBaker:
     """What phones are run with while an image is made."""
 
     emulator: Sequence[str]
@@ -43,12 +43,12 @@ class Oven:
         return LocalDevice(folder, golden, command, adb=self.adb, env=self.env)
 
 
-def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
+def bake(baker: GoldenBaker, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
     """Leaves the AVD in `folder`; `empty` holds a fresh one, and everything else goes there."""
-    nonce, system = secrets.token_hex(8), system_image(oven.system_image)
+    nonce, system = secrets.token_hex(8), system_image(baker.system_image)
     # An emulator told to end would else save a snapshot of its own beside ours.
-    with oven.device(empty / "device", Golden(empty, AVD), "-no-snapshot-save") as running:
-        device, _ = boot(running, oven.boot_s)
+    with baker.device(empty / "device", Golden(empty, AVD), "-no-snapshot-save") as running:
+        device, _ = boot(running, baker.boot_s)
         baked = bake_phone(device, profile, nonce, _quiet)
         device.console.kill()
         if running.pid is None or not exited_within(running.pid, KILL_S):
@@ -75,13 +75,13 @@ def bake(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -
         snapshot_sha256=snapshot_sha256(snapshot),
         baked_ts_ms=time.time_ns() // 1_000_000,
     )
-    _prove(oven, lock, folder, empty / "proof")
+    _prove(baker, lock, folder, empty / "proof")
     return lock
 
 
-def _prove(oven: Oven, lock: ImageLock, home: Path, folder: Path) -> None:
-    with oven.device(folder, Golden(home, lock.avd, lock.snapshot)) as running:
-        device, _ = boot(running, oven.boot_s)
+def _prove(baker: GoldenBaker, lock: ImageLock, home: Path, folder: Path) -> None:
+    with baker.device(folder, Golden(home, lock.avd, lock.snapshot)) as running:
+        device, _ = boot(running, baker.boot_s)
         prove_phone(device, lock, _quiet)
 
 

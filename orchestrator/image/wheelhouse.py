@@ -15,10 +15,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import EmufarmError, UsageError
+from ..events.notify import Notify
 from ..locks import wait_lock
 from ..pins.code_version import ROOT
 from ..pins.files import file_sha256
@@ -31,29 +32,27 @@ PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x8
 DOWNLOAD_S = 900.0
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
-Say = Callable[[str], None]
-
 
 class NoWheelhouse(EmufarmError):
     """The wheels could not be had."""
 
 
-def wheelhouse(cache: Path, say: Say, root: Path = ROOT) -> Path:
-    """The folder; `say` gets a line before a download."""
+def wheelhouse(cache: Path, notify: Notify, root: Path = ROOT) -> Path:
+    """The folder; `notify` gets a line before a download."""
     text = _lock_text(root)
     name = hashlib.sha256("\n".join((text, PYTHON, *PLATFORMS)).encode()).hexdigest()
     folder = cache / "wheels"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         waiting = "waiting for another emufarm that downloads these wheels"
-        with wait_lock(folder / f".{name}.lock", DOWNLOAD_S, lambda: say(waiting)):
+        with wait_lock(folder / f".{name}.lock", DOWNLOAD_S, lambda: notify(waiting)):
             place = folder / name
             if place.exists():
                 if not (wrong := _strangers(place, text)):
                     return place
-                say(f"{wrong} in the wheelhouse is not what the lock names: downloading again")
+                notify(f"{wrong} in the wheelhouse is not what the lock names: downloading again")
                 shutil.rmtree(place)
-            say(f"downloading the locked wheels, once: {name[:12]}")
+            notify(f"downloading the locked wheels, once: {name[:12]}")
             new = folder / f".{name}.new"
             shutil.rmtree(new, ignore_errors=True)
             _download(new, root)

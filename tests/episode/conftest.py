@@ -12,7 +12,7 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.farm.phones import simulator
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
-from orchestrator.image.golden import GoldenImage
+from orchestrator.image.golden_cache import GoldenImage
 from tests.episode.stage import Stage
 from tests.image.golden_fixtures import image, recipe
 from tests.whole.conftest import booted, phone

@@ -17,7 +17,7 @@ from orchestrator.farm.phones import simulator
 from orchestrator.fleet.fact import Fact
 from orchestrator.fleet.local.fleet import LocalFleet
 from orchestrator.fleet.local.pair import Pair, Terms
-from orchestrator.image.golden import GoldenImage
+from orchestrator.image.golden_cache import GoldenImage
 from tests.image.golden_fixtures import image, recipe
 
 __all__ = ["image", "recipe"]

@@ -18,7 +18,7 @@ from orchestrator.device.supervisor_client import SupervisorClient
 from orchestrator.fleet.local.fleet import LocalFleet
 from orchestrator.fleet.local.pair import Pair
 from orchestrator.fleet.local.work_folder import work_folder
-from orchestrator.image.golden import GoldenImage
+from orchestrator.image.golden_cache import GoldenImage
 from tests.fleet.conftest import PATIENCE_S, Start, Watched, processes_of
 from tests.supervisor.supervised import until
 

@@ -9,10 +9,10 @@ import pytest
 
 from orchestrator.fleet.docker import images
 from orchestrator.fleet.docker.engine import Engine, connect
-from orchestrator.image.builder import Shop
-from orchestrator.image.container_build import DockerImage, Order, bake_image, order
-from orchestrator.image.golden import cache_folder
-from orchestrator.image.sweep import KEPT, MADE, images_of, sweep
+from orchestrator.image.builder import ImageBuilder
+from orchestrator.image.cleanup import KEPT, MADE, images_of, sweep
+from orchestrator.image.docker_image import BuildInputs, DockerImage, bake_image, build_inputs
+from orchestrator.image.golden_cache import cache_folder
 from orchestrator.pins.profile import FILE, Profile, load_profile
 from tests.image.full_engine import BASE_IMAGE
 from tests.image.golden_fixtures import image, recipe
@@ -31,9 +31,9 @@ def engine() -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+def builder(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImageBuilder]:
     """With a cache and an images folder of its own, and the machine's wheels."""
-    place = tmp_path_factory.mktemp("shop")
+    place = tmp_path_factory.mktemp("builder")
     wheels = cache_folder() / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
     (place / "cache").mkdir()
@@ -41,9 +41,9 @@ def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     home = place / "images" / NAME
     home.mkdir(parents=True)
     (home / FILE).write_bytes((IMAGES / NAME / FILE).read_bytes())
-    shop = Shop(engine, print, place / "cache", place / "images", BASE_IMAGE)
-    yield shop
-    for lock in sorted((shop.cache / "images").glob("*.lock")):
+    builder = ImageBuilder(engine, print, place / "cache", place / "images", BASE_IMAGE)
+    yield builder
+    for lock in sorted((builder.cache / "images").glob("*.lock")):
         images.remove(engine, [*images.named(engine, images_of(lock))])
         if lock.with_suffix(KEPT).exists():  # for a next build, which there is not
             lock.with_suffix(KEPT).replace(lock.with_suffix(MADE))
@@ -51,15 +51,15 @@ def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 @pytest.fixture(scope="session")
-def profile(shop: Shop) -> Profile:
-    return load_profile(NAME, shop.images)
+def profile(builder: ImageBuilder) -> Profile:
+    return load_profile(NAME, builder.images)
 
 
 @pytest.fixture(scope="session")
-def placed(shop: Shop, profile: Profile) -> Order:
-    return order(shop, profile)
+def inputs(builder: ImageBuilder, profile: Profile) -> BuildInputs:
+    return build_inputs(builder, profile)
 
 
 @pytest.fixture(scope="session")
-def baked(shop: Shop, placed: Order) -> DockerImage:
-    return bake_image(shop, placed)
+def baked(builder: ImageBuilder, inputs: BuildInputs) -> DockerImage:
+    return bake_image(builder, inputs)

@@ -8,22 +8,22 @@ import pytest
 
 from orchestrator.device.adb import adb_binary
 from orchestrator.farm.phones import simulator
-from orchestrator.image.golden import GoldenImage, Recipe, golden_image
-from orchestrator.image.golden_bake import Oven
+from orchestrator.image.golden_bake import GoldenBaker
+from orchestrator.image.golden_cache import GoldenImage, GoldenRecipe, golden_image
 from orchestrator.image.simphone import simphone
 from orchestrator.pins.files import source_sha256
 from orchestrator.pins.profile import load_profile
 
 
 @pytest.fixture(scope="session")
-def recipe() -> Recipe:
+def recipe() -> GoldenRecipe:
     program = source_sha256(simphone().folder)
-    oven = Oven(simulator(), adb_binary(), dict(os.environ), simphone().system_image)
-    return Recipe(load_profile("sim-api34"), program, oven, simphone().create_avd)
+    baker = GoldenBaker(simulator(), adb_binary(), dict(os.environ), simphone().system_image)
+    return GoldenRecipe(load_profile("sim-api34"), program, baker, simphone().create_avd)
 
 
 @pytest.fixture(scope="session")
-def image(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> GoldenImage:
+def image(recipe: GoldenRecipe, tmp_path_factory: pytest.TempPathFactory) -> GoldenImage:
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent

@@ -17,9 +17,9 @@ from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.farm.phones import simulated_phone, simulator
 from orchestrator.fleet.local.device import LocalDevice
-from orchestrator.image import phone_bake
-from orchestrator.image.golden import GoldenImage
-from orchestrator.image.phone_bake import BakeFailed, bake_phone, prove_phone
+from orchestrator.image import bake_steps
+from orchestrator.image.bake_steps import BakeFailed, bake_phone, prove_phone
+from orchestrator.image.golden_cache import GoldenImage
 from orchestrator.pins.image_lock import MARKER, write_lock
 from orchestrator.pins.profile import Profile, Snapshot, Step, load_profile
 from tests.ports import even_port
@@ -69,7 +69,7 @@ def test_every_snapshot_has_its_marker_and_what_was_done_for_it(phone: Device) -
 def test_a_step_that_does_not_take_effect_is_told(
     phone: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(phone_bake, "STEP_S", 0.3)
+    monkeypatch.setattr(bake_steps, "STEP_S", 0.3)
     step = Step(run="true", ask="settings get system seen", want="1")
     with pytest.raises(BakeFailed, match="after 'true', 'settings get system seen' says 'null'"):
         bake_phone(phone, with_setup(step), "nonce1", quiet)

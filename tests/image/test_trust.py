@@ -15,12 +15,12 @@ import pytest
 
 from orchestrator.fleet.docker import containers, images
 from orchestrator.fleet.docker.images import ImageFailed
-from orchestrator.image.builder import Shop
-from orchestrator.image.container_build import DockerImage
-from orchestrator.image.container_job import packed
-from orchestrator.image.container_pins import RECIPE_LABEL, contents_of
-from orchestrator.image.sweep import BAKE, MAKER
-from orchestrator.image.verify import push, standing, verify
+from orchestrator.image.builder import ImageBuilder
+from orchestrator.image.cleanup import BAKE, MAKER
+from orchestrator.image.docker_check import RECIPE_LABEL, contents_of
+from orchestrator.image.docker_image import DockerImage
+from orchestrator.image.docker_job import packed
+from orchestrator.image.docker_verify import image_status, push, verify
 from orchestrator.pins.image_lock import ImageLock, read_lock, write_lock
 from orchestrator.pins.profile import Profile
 from tests.e2e.engine import install
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.docker
 
 
 def test_an_image_does_not_answer_for_itself(
-    shop: Shop, baked: DockerImage, tmp_path: Path
+    builder: ImageBuilder, baked: DockerImage, tmp_path: Path
 ) -> None:
     """Not by a program of the same name in the folder that it starts in."""
     spec = containers.Spec(
@@ -39,75 +39,75 @@ def test_an_image_does_not_answer_for_itself(
         containers.Limits(1.0, 256, 64), writable=True,
     )  # fmt: skip
     fake = {f"orchestrator/{name}": b"" for name in ("__init__.py", "pins/__init__.py")}
-    id = containers.create(shop.engine, spec)
+    id = containers.create(builder.engine, spec)
     try:
         answer = {**fake, "orchestrator/pins/image_contents.py": b"print('{}')"}
-        containers.put(shop.engine, id, "/var/emu", packed(answer))
-        liar = images.commit(shop.engine, id, {BAKE: "", MAKER: "a test"})
+        containers.put(builder.engine, id, "/var/emu", packed(answer))
+        liar = images.commit(builder.engine, id, {BAKE: "", MAKER: "a test"})
     finally:
-        containers.remove(shop.engine, id)
+        containers.remove(builder.engine, id)
     try:
-        told = contents_of(shop.engine, liar, {BAKE: "a test"}, print)
+        told = contents_of(builder.engine, liar, {BAKE: "a test"}, print)
     finally:
-        images.remove(shop.engine, [liar])
+        images.remove(builder.engine, [liar])
     assert told.snapshots == {"clean": baked.lock.snapshot_sha256}
 
 
-def relabelled(shop: Shop, baked: DockerImage, *changes: str) -> str:
+def relabelled(builder: ImageBuilder, baked: DockerImage, *changes: str) -> str:
     """An image that holds the same and says something else of itself."""
     spec = containers.Spec(
         "emufarm-test-liar", baked.image, (), {BAKE: "a test"}, "none",
         containers.Limits(1.0, 256, 64), writable=True,
     )  # fmt: skip
-    id = containers.create(shop.engine, spec)
+    id = containers.create(builder.engine, spec)
     try:
-        return images.commit(shop.engine, id, dict(change.split("=") for change in changes))
+        return images.commit(builder.engine, id, dict(change.split("=") for change in changes))
     finally:
-        containers.remove(shop.engine, id)
+        containers.remove(builder.engine, id)
 
 
 @pytest.fixture
-def restored(shop: Shop, profile: Profile, baked: DockerImage) -> Iterator[ImageLock]:
+def restored(builder: ImageBuilder, profile: Profile, baked: DockerImage) -> Iterator[ImageLock]:
     """The baked image has its name and its lock again afterwards."""
     yield baked.lock
-    liar = images.image(shop.engine, baked.tag)
-    images.give_tag(shop.engine, baked.image, baked.tag)
-    write_lock(shop.lock_file(profile), baked.lock)
+    liar = images.image(builder.engine, baked.tag)
+    images.give_tag(builder.engine, baked.image, baked.tag)
+    write_lock(builder.lock_file(profile), baked.lock)
     if liar is not None and liar.id != baked.image:
-        images.remove(shop.engine, [liar.id])
+        images.remove(builder.engine, [liar.id])
 
 
 def test_an_image_that_is_not_the_locked_one_is_refused(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+    builder: ImageBuilder, profile: Profile, baked: DockerImage, restored: ImageLock
 ) -> None:
-    images.give_tag(shop.engine, relabelled(shop, baked, "a=b"), baked.tag)
+    images.give_tag(builder.engine, relabelled(builder, baked, "a=b"), baked.tag)
     with pytest.raises(ImageFailed, match=r"the image is sha256:\w+, locked is sha256:"):
-        verify(shop, profile)
-    assert standing(shop, profile).state.startswith("the image is sha256:")
+        verify(builder, profile)
+    assert image_status(builder, profile).state.startswith("the image is sha256:")
 
 
 def test_a_label_that_lies_is_told(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+    builder: ImageBuilder, profile: Profile, baked: DockerImage, restored: ImageLock
 ) -> None:
     """Also where the lock was made to name the liar."""
-    liar = relabelled(shop, baked, f"{RECIPE_LABEL}={'0' * 64}")
-    images.give_tag(shop.engine, liar, baked.tag)
+    liar = relabelled(builder, baked, f"{RECIPE_LABEL}={'0' * 64}")
+    images.give_tag(builder.engine, liar, baked.tag)
     assert restored.container is not None
     named = replace(restored, container=replace(restored.container, image=liar))
-    write_lock(shop.lock_file(profile), named)
+    write_lock(builder.lock_file(profile), named)
     with pytest.raises(ImageFailed, match=rf"label {RECIPE_LABEL} says 0000"):
-        verify(shop, profile)
+        verify(builder, profile)
 
 
 def test_a_lock_that_lies_about_what_is_inside_is_told(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+    builder: ImageBuilder, profile: Profile, baked: DockerImage, restored: ImageLock
 ) -> None:
     """Id and labels agree, the hash of the snapshot does not."""
     assert restored.container is not None
     lie = replace(restored.container, snapshots={"clean": "0" * 64})
-    write_lock(shop.lock_file(profile), replace(restored, container=lie))
+    write_lock(builder.lock_file(profile), replace(restored, container=lie))
     with pytest.raises(ImageFailed, match=r"the snapshot clean is \w+, locked is 0000"):
-        verify(shop, profile)
+        verify(builder, profile)
 
 
 @pytest.fixture
@@ -147,11 +147,11 @@ def answers(host: str) -> bool:
 
 
 def test_a_pushed_image_has_its_digest_in_the_lock(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock, registry: str
+    builder: ImageBuilder, profile: Profile, baked: DockerImage, restored: ImageLock, registry: str
 ) -> None:
-    target, digest = push(shop, profile, f"{registry}/farm/{profile.name}")
+    target, digest = push(builder, profile, f"{registry}/farm/{profile.name}")
     assert target == f"{registry}/farm/{profile.name}:{baked.tag.rpartition(':')[2]}"
-    lock = read_lock(shop.lock_file(profile))
+    lock = read_lock(builder.lock_file(profile))
     assert lock.container is not None
     assert lock.container.pushed == {target: digest}
     tag = target.rpartition(":")[2]
@@ -161,14 +161,14 @@ def test_a_pushed_image_has_its_digest_in_the_lock(
     )
     with urllib.request.urlopen(request, timeout=10) as answer:
         assert answer.headers["Docker-Content-Digest"] == digest
-    images.remove(shop.engine, [target])
+    images.remove(builder.engine, [target])
 
 
 def test_what_no_registry_takes_is_told_and_keeps_no_second_name(
-    shop: Shop, profile: Profile, baked: DockerImage, restored: ImageLock
+    builder: ImageBuilder, profile: Profile, baked: DockerImage, restored: ImageLock
 ) -> None:
     nobody = f"127.0.0.1:{even_port()}/farm/x"
     with pytest.raises(ImageFailed, match=r"was not pushed: .*connection refused"):
-        push(shop, profile, nobody)
-    assert not [name for name in images.named(shop.engine, MAKER) if name.startswith(nobody)]
-    assert read_lock(shop.lock_file(profile)) == baked.lock
+        push(builder, profile, nobody)
+    assert not [name for name in images.named(builder.engine, MAKER) if name.startswith(nobody)]
+    assert read_lock(builder.lock_file(profile)) == baked.lock

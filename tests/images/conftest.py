@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
-from orchestrator.image import recipe
-from orchestrator.image.golden import cache_folder
+from orchestrator.image import build_context
+from orchestrator.image.golden_cache import cache_folder
 from orchestrator.image.standin import StandIn, stand_in
 from orchestrator.image.wheelhouse import wheelhouse
 from orchestrator.pins.profile import load_profile
@@ -20,23 +20,28 @@ PROFILE = load_profile("sim-api34")
 
 
 @dataclass(frozen=True)
-class Kitchen:
+class DeviceBuild:
     """What device images are built from here."""
 
     standin: StandIn
 
     @property
     def arguments(self) -> dict[str, str]:
-        parts = recipe.parts(PROFILE, self.standin)
+        parts = build_context.parts(PROFILE, self.standin)
         base, version = engine.BASE_IMAGE, __version__
-        return recipe.build_args(PROFILE, parts, base_image=base, revision="test", version=version)
+        return build_context.build_args(
+            PROFILE, parts, base_image=base, revision="test", version=version
+        )
 
     def build(self, tag: str, *options: str, **changed: str) -> tuple[int, str]:
         """The exit code, and what was said last."""
         done = engine.build(
-            recipe.context(self.standin), {**self.arguments, **changed}, tag, recipe.DOCKERFILE,
+            build_context.context(self.standin),
+            {**self.arguments, **changed},
+            tag,
+            build_context.DOCKERFILE,
             *options,
-        )  # fmt: skip
+        )
         return done.returncode, done.stdout + done.stderr
 
 
@@ -46,14 +51,14 @@ def wheels() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kitchen(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Iterator[Kitchen]:
-    yield Kitchen(stand_in(tmp_path_factory.mktemp("sdk"), wheels))
+def device_build(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Iterator[DeviceBuild]:
+    yield DeviceBuild(stand_in(tmp_path_factory.mktemp("sdk"), wheels))
     engine.sweep()
 
 
 @pytest.fixture(scope="session")
-def device_image(kitchen: Kitchen) -> str:
-    code, said = kitchen.build("emufarm-test-device:built")
+def device_image(device_build: DeviceBuild) -> str:
+    code, said = device_build.build("emufarm-test-device:built")
     assert code == 0, said
     return "emufarm-test-device:built"
 

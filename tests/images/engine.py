@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.image import recipe
+from orchestrator.image import build_context
 
 BASE_IMAGE = os.environ.get("EMUFARM_BASE_IMAGE", "emufarm-base:bookworm")
 LABEL = "emufarm.test=images"
@@ -40,13 +40,17 @@ def docker(
 
 
 def build(
-    files: recipe.Files, arguments: Mapping[str, str], tag: str, dockerfile: str, *options: str
+    files: build_context.Files,
+    arguments: Mapping[str, str],
+    tag: str,
+    dockerfile: str,
+    *options: str,
 ) -> subprocess.CompletedProcess[str]:
     """With no network: the base has what is needed, and the rest is in the context."""
     words = [word for item in arguments.items() for word in ("--build-arg", "=".join(item))]
     ours = ("--force-rm", "--network", "none", "--label", LABEL, "-t", tag, "-f", dockerfile)
     with tempfile.TemporaryFile() as context:
-        recipe.pack(files, context)
+        build_context.pack(files, context)
         context.seek(0)
         done = subprocess.run(
             ["docker", "build", *ours, *options, *words, "-"],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.image import recipe
+from orchestrator.image import build_context
 from orchestrator.pins.profile import Part, load_profile
 from orchestrator.pins.system_image import system_image
 from tests.images.scripts import IMAGES, ROOT, load
@@ -30,8 +30,8 @@ def sdk(tmp_path: Path) -> Path:
 
 def arguments() -> dict[str, str]:
     nowhere = Part(url="file:///nowhere", sha256="0" * 64)
-    parts = recipe.Parts(nowhere, nowhere, nowhere)
-    return recipe.build_args(PROFILE, parts, base_image="b", revision="r", version="v")
+    parts = build_context.SdkParts(nowhere, nowhere, nowhere)
+    return build_context.build_args(PROFILE, parts, base_image="b", revision="r", version="v")
 
 
 def compose(sdk: Path, into: Path, **env: str) -> tuple[int, str]:

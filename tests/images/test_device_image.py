@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.image import recipe
+from orchestrator.image import build_context
 from orchestrator.image.standin import Zip
 from orchestrator.pins.files import file_sha256
 from orchestrator.pins.system_image import system_image
-from tests.images.conftest import PROFILE, Kitchen
+from tests.images.conftest import PROFILE, DeviceBuild
 from tests.images.engine import DEVICE, LABEL, docker, inspect, shared
 
 pytestmark = pytest.mark.docker
@@ -91,22 +91,22 @@ def test_the_engine_hears_of_its_health(device_image: str, container: str, token
 
 
 def test_the_image_says_what_it_is_made_of(
-    device_image: str, kitchen: Kitchen, tmp_path: Path
+    device_image: str, device_build: DeviceBuild, tmp_path: Path
 ) -> None:
     labels = inspect(device_image)["Config"]["Labels"]
-    parts = recipe.parts(PROFILE, kitchen.standin)
+    parts = build_context.parts(PROFILE, device_build.standin)
     wanted = {
         "org.opencontainers.image.title": f"emufarm device {PROFILE.name}",
         "org.opencontainers.image.version": PROFILE.version,
         "org.opencontainers.image.revision": "test",
-        "emufarm.version": kitchen.arguments["VERSION"],
+        "emufarm.version": device_build.arguments["VERSION"],
         "emufarm.profile": PROFILE.name,
         "emufarm.profile.digest": PROFILE.digest,
         "emufarm.sdk.digest": parts.digest,
     }
     assert wanted.items() <= labels.items()
-    told = json.loads(cat(device_image, recipe.SYSTEM_IMAGE_FILE))
-    with zipfile.ZipFile(kitchen.standin.system_image.path) as archive:
+    told = json.loads(cat(device_image, build_context.SYSTEM_IMAGE_FILE))
+    with zipfile.ZipFile(device_build.standin.system_image.path) as archive:
         archive.extractall(tmp_path)
     assert told["relocatable_sha256"] == system_image(tmp_path / "x86_64").relocatable_sha256
 
@@ -116,10 +116,12 @@ def cat(image: str, path: str) -> str:
     return docker("run", *options, image, path).stdout
 
 
-def test_two_builds_have_the_same_sdk_and_system_image(device_image: str, kitchen: Kitchen) -> None:
-    code, said = kitchen.build("emufarm-test-device:again", "--no-cache")
+def test_two_builds_have_the_same_sdk_and_system_image(
+    device_image: str, device_build: DeviceBuild
+) -> None:
+    code, said = device_build.build("emufarm-test-device:again", "--no-cache")
     assert code == 0, said
-    for path in (recipe.SYSTEM_IMAGE_FILE, recipe.SDK_FILE):
+    for path in (build_context.SYSTEM_IMAGE_FILE, build_context.SDK_FILE):
         assert cat(device_image, path) == cat("emufarm-test-device:again", path)
 
 
@@ -133,44 +135,44 @@ def test_two_builds_have_the_same_sdk_and_system_image(device_image: str, kitche
     ],
 )
 def test_what_is_not_as_pinned_is_never_built(
-    kitchen: Kitchen, argument: str, value: str, sentence: str
+    device_build: DeviceBuild, argument: str, value: str, sentence: str
 ) -> None:
     tag = "emufarm-test-device:refused"
-    code, said = kitchen.build(tag, **{argument: value})
+    code, said = device_build.build(tag, **{argument: value})
     assert code != 0
     told = [line for line in said.splitlines() if re.search(sentence, line)]
     assert [line for line in told if not line.startswith(("Step ", "The command "))]
     assert docker("image", "inspect", tag, check=False).returncode != 0
 
 
-def test_a_tampered_zip_is_never_built(kitchen: Kitchen, tmp_path: Path) -> None:
-    zips = kitchen.standin
+def test_a_tampered_zip_is_never_built(device_build: DeviceBuild, tmp_path: Path) -> None:
+    zips = device_build.standin
     data = bytearray(zips.system_image.path.read_bytes())
     data[200] ^= 1
     (tmp_path / "system-image.zip").write_bytes(bytes(data))
     changed = replace(zips.system_image, path=tmp_path / "system-image.zip")
-    tampered = Kitchen(replace(zips, system_image=changed))
+    tampered = DeviceBuild(replace(zips, system_image=changed))
     code, said = tampered.build("emufarm-test-device:tampered")
     assert code != 0
     assert f"has the sha256 {file_sha256(tmp_path / 'system-image.zip')}, pinned is" in said
 
 
 def test_a_vendors_script_for_another_python_stops_no_build(
-    kitchen: Kitchen, tmp_path: Path
+    device_build: DeviceBuild, tmp_path: Path
 ) -> None:
-    zips, path = kitchen.standin, tmp_path / "emulator.zip"
+    zips, path = device_build.standin, tmp_path / "emulator.zip"
     path.write_bytes(zips.emulator.path.read_bytes())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("emulator/old.py", "print 'hello'\n")
     emulator = Zip(path, path.stat().st_size, file_sha256(path))
-    code, said = Kitchen(replace(zips, emulator=emulator)).build("emufarm-test-device:old")
+    code, said = DeviceBuild(replace(zips, emulator=emulator)).build("emufarm-test-device:old")
     assert code == 0, said
 
 
 def test_a_device_that_needs_kvm_says_so_at_once(
-    kitchen: Kitchen, container: str, token: Path, tmp_path: Path
+    device_build: DeviceBuild, container: str, token: Path, tmp_path: Path
 ) -> None:
-    code, said = kitchen.build("emufarm-test-device:kvm", PROFILE_KVM="yes")
+    code, said = device_build.build("emufarm-test-device:kvm", PROFILE_KVM="yes")
     assert code == 0, said
     run(container, "emufarm-test-device:kvm", *DEVICE, *shared(token))
     code, said = ended(container)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
-from orchestrator.image import recipe
+from orchestrator.image import build_context
 from tests.images import engine
-from tests.images.conftest import PROFILE, Kitchen
+from tests.images.conftest import PROFILE, DeviceBuild
 
 pytestmark = pytest.mark.docker
 
@@ -18,13 +18,13 @@ TAG = "emufarm-test-worker:built"
 
 
 @pytest.fixture(scope="module")
-def image(kitchen: Kitchen, wheels: Path) -> str:
-    """The kitchen sweeps it away."""
-    files = recipe.worker_context(wheels)
-    arguments = recipe.worker_build_args(
+def image(device_build: DeviceBuild, wheels: Path) -> str:
+    """The device_build sweeps it away."""
+    files = build_context.worker_context(wheels)
+    arguments = build_context.worker_build_args(
         files, base_image=engine.BASE_IMAGE, revision="test", version=__version__
     )
-    done = engine.build(files, arguments, TAG, recipe.WORKER_DOCKERFILE)
+    done = engine.build(files, arguments, TAG, build_context.WORKER_DOCKERFILE)
     assert done.returncode == 0, done.stdout + done.stderr
     return TAG
 

@@ -36,7 +36,7 @@ from orchestrator.evidence import manifest
 from orchestrator.evidence.bundle import Bundle, EvidenceLost
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
-from orchestrator.image.golden import GoldenImage
+from orchestrator.image.golden_cache import GoldenImage
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 from orchestrator.worker import loop

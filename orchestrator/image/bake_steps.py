@@ -6,7 +6,7 @@ The phone may stand anywhere: the steps know a reached Device and nothing of who
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ..device.faults import DeviceFault
 from ..device.phone import Device
 from ..episode.reset import differences
 from ..errors import EmufarmError
+from ..events.notify import Notify
 from ..pins.image_lock import MARKER, ImageLock, marker
 from ..pins.mismatch import mismatches
 from ..pins.profile import Apk, Profile, Step
@@ -24,15 +25,13 @@ REST_LIMIT_S = 120.0  # beyond the rest itself, before a restless phone is a fai
 STEP_S = 30.0  # until a step's question has its answer
 _LOOK_S = 0.1
 
-Say = Callable[[str], None]
-
 
 class BakeFailed(EmufarmError):
     """The image could not be made, or does not start as it was saved."""
 
 
 @dataclass(frozen=True)
-class Baked:
+class BakedPhone:
     """What a lock says of the phone itself."""
 
     boot_id: str
@@ -43,10 +42,14 @@ class Baked:
 
 
 def bake_phone(
-    device: Device, profile: Profile, nonce: str, say: Say, apks: Mapping[str, Path] | None = None
-) -> Baked:
+    device: Device,
+    profile: Profile,
+    nonce: str,
+    notify: Notify,
+    apks: Mapping[str, Path] | None = None,
+) -> BakedPhone:
     """Sets a booted phone up and saves each snapshot; `apks` are the profile's, by package."""
-    say(f"setting up {device.serial}")
+    notify(f"setting up {device.serial}")
     for namespace, values in profile.bake.settings.items():
         for key, value in values.items():
             device.settings.put(namespace, key, value)
@@ -54,22 +57,22 @@ def bake_phone(
         path = (apks or {}).get(apk.package)
         if path is None:
             raise BakeFailed(f"{apk.package} is in the profile, and nobody gave its file")
-        say(f"installing {apk.package} {apk.version}")
+        notify(f"installing {apk.package} {apk.version}")
         _install(device, apk, path)
     for snapshot in profile.baked:
         for step in snapshot.setup:
-            say(f"setting up {snapshot.tag}: {step.run}")
+            notify(f"setting up {snapshot.tag}: {step.run}")
             _take(device, step)
-        say(f"waiting until the phone has stood still for {profile.bake.rest_s:g} s")
+        notify(f"waiting until the phone has stood still for {profile.bake.rest_s:g} s")
         _rest(device, profile.bake.rest_s)
         _require_set_up(device, profile)
         device.files.push(marker(snapshot.tag, nonce).encode(), MARKER)
-        say(f"saving {snapshot.tag}")
+        notify(f"saving {snapshot.tag}")
         device.snapshots.save(snapshot.tag)
     identity = device.identity()
     # The adb in the image is the supervisor's to tell; ours may be another.
     told = device.supervisor.facts().adb_version if device.supervisor else None
-    return Baked(
+    return BakedPhone(
         boot_id=device.clock.boot_id(),
         nonce=nonce,
         fingerprint=identity.fingerprint,
@@ -78,7 +81,7 @@ def bake_phone(
     )
 
 
-def prove_phone(device: Device, lock: ImageLock, say: Say) -> None:
+def prove_phone(device: Device, lock: ImageLock, notify: Notify) -> None:
     """A phone that was started from the snapshot is the one that was saved, and is so again after
     a load of each: BakeFailed says what it is instead."""
     started = (device.clock.boot_id(), device.files.read(MARKER).decode("utf-8", "replace"))
@@ -86,7 +89,7 @@ def prove_phone(device: Device, lock: ImageLock, say: Say) -> None:
         raise BakeFailed(f"a phone started from {lock.snapshot} is another one: {started}")
     others = {*(lock.container.snapshots if lock.container else ())} - {lock.snapshot}
     for tag in (*sorted(others), lock.snapshot):
-        say(f"loading {tag} and proving it")
+        notify(f"loading {tag} and proving it")
         try:
             proof = device.snapshots.load(tag, marker=MARKER)
             told = device.observed_pins(proof.fingerprint)

@@ -41,7 +41,7 @@ Files = Mapping[str, Path]  # name in the context -> the file
 
 
 @dataclass(frozen=True)
-class Parts:
+class SdkParts:
     """The three zips, as the build is told to find them."""
 
     emulator: Part
@@ -55,16 +55,16 @@ class Parts:
         return digest([[part.sha1, part.sha256] for part in zips])
 
 
-def parts(profile: Profile, standin: StandIn | None = None) -> Parts:
+def parts(profile: Profile, standin: StandIn | None = None) -> SdkParts:
     """The profile's own, or the stand-in's; UsageError where the profile has no SDK."""
     sdk = profile.sdk
     if sdk is None:
         raise UsageError(f"the profile {profile.name} names no sdk: there is no image to build")
     if sdk.emulator and sdk.platform_tools and sdk.system_image:
-        return Parts(sdk.emulator, sdk.platform_tools, sdk.system_image)
+        return SdkParts(sdk.emulator, sdk.platform_tools, sdk.system_image)
     if standin is None:
         raise UsageError(f"the profile {profile.name} is built with the stand-in SDK: give one")
-    return Parts(
+    return SdkParts(
         _in_context(EMULATOR, standin.emulator),
         _in_context(PLATFORM_TOOLS, standin.platform_tools),
         _in_context(SYSTEM_IMAGE, standin.system_image),
@@ -81,7 +81,7 @@ def tag(profile: Profile) -> str:
 
 
 def build_args(
-    profile: Profile, sdk: Parts, *, base_image: str, revision: str, version: str,
+    profile: Profile, sdk: SdkParts, *, base_image: str, revision: str, version: str,
     accept_licence: bool = False,
 ) -> dict[str, str]:  # fmt: skip
     """Everything that Dockerfile.emulator asks for."""

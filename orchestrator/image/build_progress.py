@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..events.notify import Notify
 from ..fleet.docker.images import ImageFailed
 
 LINES_S = 2.0  # between two lines of one step
@@ -24,11 +25,9 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SHORT = 60
 _WORK = ("FROM ", "RUN ", "COPY ", "ADD ")  # the rest takes no time
 
-Say = Callable[[str], None]
-
 
 @dataclass
-class Built:
+class BuildResult:
     """As far as it came: also a build that failed made images."""
 
     on_made: Callable[[list[str]], None]
@@ -36,12 +35,12 @@ class Built:
     made: list[str] = field(default_factory=list)  # those that no earlier build had made
 
 
-class Telling:
+class BuildProgress:
     """Says how far a build is."""
 
-    def __init__(self, what: str, say: Say) -> None:
+    def __init__(self, what: str, notify: Notify) -> None:
         self._what = what
-        self._say = say
+        self._notify = notify
         self._at = ""
         self._said = time.monotonic()
         self._since = self._said
@@ -65,7 +64,7 @@ class Telling:
 
     def _tell(self, text: str) -> None:
         self._said = time.monotonic()
-        self._say(text)
+        self._notify(text)
 
     @contextmanager
     def never_silent(self) -> Iterator[None]:
@@ -84,10 +83,12 @@ class Telling:
             thread.join(STILL_S)
 
 
-def follow(pieces: Iterator[Mapping[str, Any]], what: str, say: Say, built: Built) -> Built:
+def follow(
+    pieces: Iterator[Mapping[str, Any]], what: str, notify: Notify, built: BuildResult
+) -> BuildResult:
     """Until it is built; ImageFailed with the last thing that the failed step said. Read to its
     end also then: a stream left in the middle keeps its connection."""
-    telling, words, found, failed = Telling(what, say), list[str](), False, ""
+    telling, words, found, failed = BuildProgress(what, notify), list[str](), False, ""
     with telling.never_silent():
         for piece in pieces:
             if "error" in piece:

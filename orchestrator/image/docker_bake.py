@@ -14,11 +14,12 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..events.notify import Notify
 from ..fleet.docker import containers, images
 from ..fleet.docker.containers import Limits, Mount, Spec
 from ..fleet.docker.engine import Engine, EngineRefused
@@ -27,10 +28,10 @@ from ..pins.files import json_bytes
 from ..pins.image_contents import Contents
 from ..pins.image_lock import IMAGE_FILE, Container, ImageLock
 from ..pins.profile import FILE, Profile
-from .container_job import FOLDER, GIVEN, Ended, Files, last_lines, read, running, until_end
-from .container_pins import content_labels, contents_of, mismatches
-from .recipe import SDK_FILE, SYSTEM_IMAGE_FILE, tag
-from .sweep import image_labels_of, labels_of
+from .build_context import SDK_FILE, SYSTEM_IMAGE_FILE, tag
+from .cleanup import image_labels_of, labels_of
+from .docker_check import content_labels, contents_of, mismatches
+from .docker_job import FOLDER, GIVEN, Files, JobResult, last_lines, read, running, wait_for_end
 
 BOOT_S, RESUME_S = 600.0, 180.0  # cold; from a snapshot
 WORK_S = 1800.0  # set-up, rest and saves after the boot
@@ -39,18 +40,16 @@ CONTROL_PORT, TOKEN = 5600, "control.token"
 PLACE, LOG = "/var/emu", "/var/emu/emulator.log"
 _WORKER = Limits(cpus=1.0, memory_mb=1024, pids=128)
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
-class Kitchen:
+class DockerBaker:
     """What an image is baked and proven with."""
 
     engine: Engine
     profile: Profile
     worker: str  # the worker image's id
     lock_file: Path  # under which all this is done
-    say: Say
+    notify: Notify
     boot_s: float = BOOT_S
     resume_s: float = RESUME_S
 
@@ -59,11 +58,11 @@ class Kitchen:
         return labels_of(self.lock_file)
 
 
-def bake(kitchen: Kitchen, built: str, digest: str, apks: Mapping[str, Path]) -> ImageLock:
+def bake(baker: DockerBaker, built: str, digest: str, apks: Mapping[str, Path]) -> ImageLock:
     """Commits an image, not yet proven; its lock names it. ImageFailed in one sentence."""
-    engine, profile = kitchen.engine, kitchen.profile
-    id, told = _committed(kitchen, built, apks)
-    held = contents_of(engine, id, kitchen.labels, kitchen.say)
+    engine, profile = baker.engine, baker.profile
+    id, told = _committed(baker, built, apks)
+    held = contents_of(engine, id, baker.labels, baker.notify)
     _require_honest(profile, held)
     lock = ImageLock(
         digest=digest,
@@ -95,84 +94,84 @@ def bake(kitchen: Kitchen, built: str, digest: str, apks: Mapping[str, Path]) ->
 
 
 def _committed(
-    kitchen: Kitchen, built: str, apks: Mapping[str, Path]
+    baker: DockerBaker, built: str, apks: Mapping[str, Path]
 ) -> tuple[str, dict[str, str]]:
     """The id of what was saved, and what the phone told of itself."""
-    engine, profile = kitchen.engine, kitchen.profile
-    kitchen.say(f"baking {profile.name}: a phone boots cold")
-    with _phone(kitchen, built, "--bake", writable=True) as (phone, secret):
+    engine, profile = baker.engine, baker.profile
+    baker.notify(f"baking {profile.name}: a phone boots cold")
+    with _phone(baker, built, "--bake", writable=True) as (phone, secret):
         given: dict[str, bytes | Path] = {
             **secret,
             f"images/{profile.name}/{FILE}": json_bytes(profile.model_dump(mode="json")),
             **{f"apks/{package}.apk": path for package, path in apks.items()},
         }
         words = ("bake", profile.name, "--apks", f"{FOLDER}/apks")
-        ended = _beside(kitchen, phone, words, given, kitchen.boot_s)
+        ended = _beside(baker, phone, words, given, baker.boot_s)
         if ended.code != 0:
             raise ImageFailed(f"{profile.name} was not baked: {ended.why}")
         told = _told(ended)
-        _require_kept(kitchen, phone)
-        kitchen.say("committing what was saved")
+        _require_kept(baker, phone)
+        baker.notify("committing what was saved")
         claims = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
         claimed = content_labels(*(json.loads(claim) for claim in claims))
-        id = images.commit(engine, phone, {**image_labels_of(kitchen.lock_file), **claimed})
+        id = images.commit(engine, phone, {**image_labels_of(baker.lock_file), **claimed})
     return id, told
 
 
-def prove(kitchen: Kitchen, lock: ImageLock) -> None:
+def prove(baker: DockerBaker, lock: ImageLock) -> None:
     """A fresh container of the image is the phone that was baked; ImageFailed says what it is."""
     assert lock.container is not None
-    kitchen.say(f"proving {lock.profile}: a fresh container starts from {lock.snapshot}")
-    with _phone(kitchen, lock.container.image) as (phone, secret):
+    baker.notify(f"proving {lock.profile}: a fresh container starts from {lock.snapshot}")
+    with _phone(baker, lock.container.image) as (phone, secret):
         given = {**secret, IMAGE_FILE: json_bytes(lock.as_json())}
         words = ("prove", "--lock", f"{FOLDER}/{IMAGE_FILE}")
-        ended = _beside(kitchen, phone, words, given, kitchen.resume_s)
+        ended = _beside(baker, phone, words, given, baker.resume_s)
         if ended.code != 0:
             raise ImageFailed(f"the image of {lock.profile} is not proven: {ended.why}")
 
 
 @contextmanager
 def _phone(
-    kitchen: Kitchen, image: str, *command: str, writable: bool = False
+    baker: DockerBaker, image: str, *command: str, writable: bool = False
 ) -> Iterator[tuple[str, dict[str, bytes]]]:
     """A running device, and the secret it is asked with."""
     secret = {TOKEN: secrets.token_urlsafe(24).encode()}
-    spec = _spec(kitchen, image, "phone", command, writable=writable)
-    with running(kitchen.engine, spec, secret) as phone:
+    spec = _spec(baker, image, "phone", command, writable=writable)
+    with running(baker.engine, spec, secret) as phone:
         yield phone, secret
 
 
 def _spec(
-    kitchen: Kitchen, image: str, what: str, command: tuple[str, ...], *, writable: bool = False
+    baker: DockerBaker, image: str, what: str, command: tuple[str, ...], *, writable: bool = False
 ) -> Spec:
-    resources = kitchen.profile.resources
+    resources = baker.profile.resources
     # At run the private AVD is in a volume; at bake it must be in what is committed.
     mounts = (GIVEN,) if writable else (GIVEN, Mount(PLACE, volume=True))
     return Spec(
-        name=f"emufarm-bake-{kitchen.profile.name}-{what}-{secrets.token_hex(4)}",
+        name=f"emufarm-bake-{baker.profile.name}-{what}-{secrets.token_hex(4)}",
         image=image,
         command=command,
-        labels=kitchen.labels,
+        labels=baker.labels,
         network="none",
         limits=Limits(resources.cpus, resources.memory_mb, resources.pids),
         mounts=mounts,
         tmpfs=("/tmp",),
-        kvm=kitchen.profile.kvm,
+        kvm=baker.profile.kvm,
         writable=writable,
     )
 
 
 def _beside(
-    kitchen: Kitchen, phone: str, words: tuple[str, ...], given: Files, boot_s: float
-) -> Ended:
+    baker: DockerBaker, phone: str, words: tuple[str, ...], given: Files, boot_s: float
+) -> JobResult:
     """What `emufarm device ...` came to, in the phone's own network."""
-    engine = kitchen.engine
+    engine = baker.engine
     access = ("--control-port", str(CONTROL_PORT), "--control-token-file", f"{FOLDER}/{TOKEN}")
     spec = Spec(
-        name=f"emufarm-bake-{kitchen.profile.name}-{words[0]}-{secrets.token_hex(4)}",
-        image=kitchen.worker,
+        name=f"emufarm-bake-{baker.profile.name}-{words[0]}-{secrets.token_hex(4)}",
+        image=baker.worker,
         command=("device", *words, *access, "--boot", f"{boot_s:g}"),
-        labels=kitchen.labels,
+        labels=baker.labels,
         network=f"container:{phone}",
         limits=_WORKER,
         env={"EMUFARM_IMAGES": f"{FOLDER}/images"},
@@ -185,13 +184,13 @@ def _beside(
         if seen.exit_code:  # 0 is the end that was asked for
             killed = ", out of memory" if seen.oom_killed else ""
             raise ImageFailed(
-                f"the phone of {kitchen.profile.name} ended with exit code {seen.exit_code}"
+                f"the phone of {baker.profile.name} ended with exit code {seen.exit_code}"
                 f"{killed}; it said: {last_lines(engine, phone, LOG)}"
             )
 
     try:
         with running(engine, spec, given) as worker:
-            ended = until_end(engine, worker, words[0], boot_s + WORK_S, kitchen.say, lives)
+            ended = wait_for_end(engine, worker, words[0], boot_s + WORK_S, baker.notify, lives)
     except EngineRefused:
         lives()  # nobody can join the network of one that has ended: then that is why
         raise
@@ -202,17 +201,17 @@ def _beside(
     return ended
 
 
-def _require_kept(kitchen: Kitchen, phone: str) -> None:
+def _require_kept(baker: DockerBaker, phone: str) -> None:
     """The device ended in order, and says that it kept what was saved."""
-    ended = until_end(kitchen.engine, phone, "switching off", END_S, kitchen.say)
+    ended = wait_for_end(baker.engine, phone, "switching off", END_S, baker.notify)
     if ended is None:
         raise ImageFailed(f"the phone did not end within {END_S:g} s of its console's kill")
     if ended.code != 0 or '"baked"' not in ended.printed:
-        said = last_lines(kitchen.engine, phone)
+        said = last_lines(baker.engine, phone)
         raise ImageFailed(f"the phone kept nothing, exit code {ended.code}; it said: {said}")
 
 
-def _told(ended: Ended) -> dict[str, str]:
+def _told(ended: JobResult) -> dict[str, str]:
     try:
         told: dict[str, str] = json.loads(ended.printed)
     except ValueError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..device.deadline import Deadline
+from ..events.notify import Notify
 from ..fleet.docker import containers
 from ..fleet.docker.containers import Mount, Spec
 from ..fleet.docker.engine import Engine, EngineRefused
@@ -21,12 +22,11 @@ USER = 10001  # in every image of ours
 _LOOK_S = 0.2
 _SAY_S = 5.0
 
-Say = Callable[[str], None]
 Files = Mapping[str, bytes | Path]  # name below FOLDER -> its content, or where it lies
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobResult:
     code: int
     printed: str
     last_words: str
@@ -50,14 +50,14 @@ def running(engine: Engine, spec: Spec, files: Files) -> Iterator[str]:
         containers.remove(engine, id)
 
 
-def until_end(
+def wait_for_end(
     engine: Engine,
     id: str,
     what: str,
     seconds: float,
-    say: Say,
+    notify: Notify,
     check: Callable[[], None] = lambda: None,
-) -> Ended | None:
+) -> JobResult | None:
     """What came of it, its stderr told line by line meanwhile; None where the time is over first.
     `check` is asked all along and may raise."""
     deadline, told, since = Deadline(seconds), 0, time.monotonic()
@@ -68,16 +68,16 @@ def until_end(
         # Once it has ended its last words are the outcome's, not progress.
         whole = errors.splitlines() if seen.exit_code == 0 else errors.split("\n")[:-1]
         for line in whole[told:] if seen.exit_code in (None, 0) else ():
-            say(line)
+            notify(line)
             said = time.monotonic()
         told = max(told, len(whole))
         if seen.exit_code is not None:
-            return Ended(seen.exit_code, containers.printed(engine, id), errors.strip())
+            return JobResult(seen.exit_code, containers.printed(engine, id), errors.strip())
         if deadline.passed:
             return None
         if time.monotonic() - said > _SAY_S:
             said = time.monotonic()
-            say(f"{what}: still at it ({said - since:.0f} s)")
+            notify(f"{what}: still at it ({said - since:.0f} s)")
         check()
         time.sleep(_LOOK_S)
 

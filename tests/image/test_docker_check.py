@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.fleet.docker.images import Image
 from orchestrator.image.apks import NoApk, apks
-from orchestrator.image.container_pins import content_labels, differing, locked_labels, mismatches
+from orchestrator.image.docker_check import content_labels, differing, locked_labels, mismatches
 from orchestrator.pins.files import file_sha256, source_sha256, tree_sha256
 from orchestrator.pins.image_contents import Contents, contents, parsed
 from orchestrator.pins.image_lock import Container, read_lock, write_lock

@@ -16,8 +16,14 @@ from orchestrator.errors import UsageError
 from orchestrator.farm.phones import simulator
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
-from orchestrator.image.golden import MANIFEST, GoldenImage, Recipe, cache_folder, golden_image
-from orchestrator.image.golden_bake import BakeFailed, Oven
+from orchestrator.image.golden_bake import BakeFailed, GoldenBaker
+from orchestrator.image.golden_cache import (
+    MANIFEST,
+    GoldenImage,
+    GoldenRecipe,
+    cache_folder,
+    golden_image,
+)
 from orchestrator.locks import try_lock
 from orchestrator.pins.files import read_json, tree, write_json
 from orchestrator.pins.image_lock import FILE as LOCK
@@ -26,12 +32,12 @@ from orchestrator.pins.profile import Profile
 from orchestrator.pins.system_image import system_image
 
 
-def no_say(line: str) -> None:
+def silent(line: str) -> None:
     return None
 
 
 def test_a_phone_started_from_it_is_the_one_that_was_baked(
-    image: GoldenImage, recipe: Recipe, tmp_path: Path
+    image: GoldenImage, recipe: GoldenRecipe, tmp_path: Path
 ) -> None:
     """Its boot, its marker, its settings."""
     lock = image.lock
@@ -44,21 +50,21 @@ def test_a_phone_started_from_it_is_the_one_that_was_baked(
             assert {key: device.settings.get(namespace, key) for key in values} == values
 
 
-def test_its_lock_names_what_it_was_made_from(image: GoldenImage, recipe: Recipe) -> None:
+def test_its_lock_names_what_it_was_made_from(image: GoldenImage, recipe: GoldenRecipe) -> None:
     lock = read_lock(image.golden.home.parent / LOCK)
     assert lock == image.lock
     assert (lock.digest, lock.profile_digest) == (recipe.digest, recipe.profile.digest)
     assert lock.snapshot == image.golden.snapshot == recipe.profile.snapshot
-    assert lock.system_image == system_image(recipe.oven.system_image)
+    assert lock.system_image == system_image(recipe.baker.system_image)
 
 
-def test_a_phone_that_boots_cold_instead_is_not_baked(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_phone_that_boots_cold_instead_is_not_baked(recipe: GoldenRecipe, tmp_path: Path) -> None:
     """The proof finds that it is another boot than the one saved, and nothing is kept."""
     program = Path(__file__).with_name("forgetful.py")
     forgetful = [sys.executable, str(program), *recipe.profile.emulator]
-    oven = replace(recipe.oven, emulator=forgetful)
+    baker = replace(recipe.baker, emulator=forgetful)
     with pytest.raises(BakeFailed, match="started from clean is another one"):
-        golden_image(replace(recipe, oven=oven), tmp_path, no_say)
+        golden_image(replace(recipe, baker=baker), tmp_path, silent)
     assert [path.name for path in (tmp_path / "golden").iterdir()] == [f".{recipe.digest}.lock"]
 
 
@@ -67,14 +73,14 @@ def changed(profile: Profile) -> Profile:
 
 
 def test_a_changed_emulator_or_profile_or_version_is_another_image(
-    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+    recipe: GoldenRecipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digests = [
         recipe.digest,
         replace(recipe, program="another").digest,
         replace(recipe, profile=changed(recipe.profile)).digest,
     ]
-    monkeypatch.setattr("orchestrator.image.golden.__version__", "0.0.0")
+    monkeypatch.setattr("orchestrator.image.golden_cache.__version__", "0.0.0")
     assert len({*digests, recipe.digest}) == 4
 
 
@@ -86,23 +92,25 @@ def bakes(image: GoldenImage, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The digests of the bakes there were; each copies the session's image."""
     done: list[str] = []
 
-    def copy(oven: Oven, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
+    def copy(
+        baker: GoldenBaker, profile: Profile, empty: Path, folder: Path, digest: str
+    ) -> ImageLock:
         done.append(digest)
         shutil.copytree(image.golden.home, folder)
         return image.lock
 
-    monkeypatch.setattr("orchestrator.image.golden.bake", copy)
+    monkeypatch.setattr("orchestrator.image.golden_cache.bake", copy)
     return done
 
 
-def test_a_second_use_bakes_nothing(recipe: Recipe, bakes: list[str], tmp_path: Path) -> None:
-    assert golden_image(recipe, tmp_path, no_say) == golden_image(recipe, tmp_path, no_say)
+def test_a_second_use_bakes_nothing(recipe: GoldenRecipe, bakes: list[str], tmp_path: Path) -> None:
+    assert golden_image(recipe, tmp_path, silent) == golden_image(recipe, tmp_path, silent)
     assert bakes == [recipe.digest]
 
 
-def test_of_many_makers_one_bakes(recipe: Recipe, bakes: list[str], tmp_path: Path) -> None:
+def test_of_many_makers_one_bakes(recipe: GoldenRecipe, bakes: list[str], tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
-        makers = [threads.submit(golden_image, recipe, tmp_path, no_say) for _ in range(4)]
+        makers = [threads.submit(golden_image, recipe, tmp_path, silent) for _ in range(4)]
         images = [maker.result() for maker in makers]
     assert bakes == [recipe.digest]
     assert all(image == images[0] for image in images)
@@ -135,10 +143,10 @@ def lose_all(place: Path) -> None:
 
 @pytest.mark.parametrize("damage", [cut, lose, add, cut_manifest, empty_manifest, lose_all])
 def test_a_broken_image_is_baked_again(
-    recipe: Recipe, bakes: list[str], tmp_path: Path, damage: Callable[[Path], None]
+    recipe: GoldenRecipe, bakes: list[str], tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
     """And that is said, with what was wrong."""
-    first, said = golden_image(recipe, tmp_path, no_say), list[str]()
+    first, said = golden_image(recipe, tmp_path, silent), list[str]()
     damage(first.golden.home.parent)
     assert golden_image(recipe, tmp_path, said.append) == first
     assert len(bakes) == 2
@@ -146,10 +154,10 @@ def test_a_broken_image_is_baked_again(
 
 
 def test_an_image_of_an_earlier_version_is_baked_again(
-    recipe: Recipe, bakes: list[str], tmp_path: Path
+    recipe: GoldenRecipe, bakes: list[str], tmp_path: Path
 ) -> None:
     """Its lock does not name what this version pins."""
-    first, said = golden_image(recipe, tmp_path, no_say), list[str]()
+    first, said = golden_image(recipe, tmp_path, silent), list[str]()
     place = first.golden.home.parent
     told = read_json(place / LOCK)
     del told["system_image"], told["adb_version"]
@@ -161,34 +169,34 @@ def test_an_image_of_an_earlier_version_is_baked_again(
 
 
 def test_a_bake_that_fails_leaves_nothing(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: GoldenRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> ImageLock:
         raise BakeFailed("it did not rise")
 
-    monkeypatch.setattr("orchestrator.image.golden.bake", fail)
+    monkeypatch.setattr("orchestrator.image.golden_cache.bake", fail)
     with pytest.raises(BakeFailed, match="did not rise"):
-        golden_image(recipe, tmp_path, no_say)
+        golden_image(recipe, tmp_path, silent)
     assert [path.name for path in (tmp_path / "golden").iterdir()] == [f".{recipe.digest}.lock"]
 
 
 def test_what_a_killed_baker_left_is_swept(
-    recipe: Recipe, bakes: list[str], tmp_path: Path
+    recipe: GoldenRecipe, bakes: list[str], tmp_path: Path
 ) -> None:
     """Its own and others', but not what a living one is at."""
     golden = tmp_path / "golden"
     for name in (recipe.digest, "dead", "living"):
         (golden / f".{name}.new" / "image").mkdir(parents=True)
     with try_lock(golden / ".living.lock"):
-        golden_image(recipe, tmp_path, no_say)
+        golden_image(recipe, tmp_path, silent)
     assert [path.name for path in golden.glob(".*.new")] == [".living.new"]
     assert bakes == [recipe.digest]
 
 
-def test_an_unwritable_cache_is_named(recipe: Recipe, tmp_path: Path) -> None:
+def test_an_unwritable_cache_is_named(recipe: GoldenRecipe, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="EMUFARM_CACHE"):
-        golden_image(recipe, tmp_path / "file", no_say)
+        golden_image(recipe, tmp_path / "file", silent)
 
 
 def test_where_images_are_cached() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.image import recipe
+from orchestrator.image import build_context
 from orchestrator.image.standin import StandIn, Zip
 from orchestrator.pins.code_version import ROOT
 from orchestrator.pins.profile import load_profile
@@ -25,8 +25,10 @@ STANDIN = StandIn(
 
 def args(name: str, **more: bool) -> dict[str, str]:
     profile = {"sim": SIM, "pixel": PIXEL}[name]
-    parts = recipe.parts(profile, STANDIN)
-    return recipe.build_args(profile, parts, base_image="b", revision="r", version="v", **more)
+    parts = build_context.parts(profile, STANDIN)
+    return build_context.build_args(
+        profile, parts, base_image="b", revision="r", version="v", **more
+    )
 
 
 def asked(dockerfile: str) -> set[str]:
@@ -35,17 +37,17 @@ def asked(dockerfile: str) -> set[str]:
 
 @pytest.mark.parametrize("name", ["sim", "pixel"])
 def test_the_dockerfile_asks_for_exactly_what_it_is_given(name: str) -> None:
-    assert set(args(name)) == asked(recipe.DOCKERFILE)
+    assert set(args(name)) == asked(build_context.DOCKERFILE)
 
 
 def test_the_workers_dockerfile_asks_for_exactly_what_it_is_given(tmp_path: Path) -> None:
-    files = recipe.worker_context(tmp_path)
-    given = recipe.worker_build_args(files, base_image="b", revision="r", version="v")
-    assert set(given) == asked(recipe.WORKER_DOCKERFILE)
+    files = build_context.worker_context(tmp_path)
+    given = build_context.worker_build_args(files, base_image="b", revision="r", version="v")
+    assert set(given) == asked(build_context.WORKER_DOCKERFILE)
 
 
 def test_a_stand_in_is_fetched_from_the_builds_own_context() -> None:
-    given, files = args("sim"), recipe.context(STANDIN)
+    given, files = args("sim"), build_context.context(STANDIN)
     place = given["EMULATOR_URL"].removeprefix("file:///build/")
     assert files[place] == STANDIN.emulator.path
     assert (given["EMULATOR_SIZE"], given["EMULATOR_SHA256"]) == ("10", "0" * 64)
@@ -66,30 +68,30 @@ def test_a_pin_that_is_not_known_is_left_empty() -> None:
 
 
 def test_a_tag_names_the_profiles_version_and_digest() -> None:
-    assert recipe.tag(SIM) == f"emufarm-device-sim-api34:1-{SIM.digest[:12]}"
+    assert build_context.tag(SIM) == f"emufarm-device-sim-api34:1-{SIM.digest[:12]}"
 
 
 def test_another_sdk_has_another_digest_and_another_address_has_not() -> None:
-    parts = recipe.parts(PIXEL)
+    parts = build_context.parts(PIXEL)
     moved = parts.emulator.model_copy(update={"url": "https://mirror.example/emulator.zip"})
     changed = parts.emulator.model_copy(update={"sha256": "0" * 64})
     tools, image = parts.platform_tools, parts.system_image
-    assert recipe.Parts(moved, tools, image).digest == parts.digest
-    assert recipe.Parts(changed, tools, image).digest != parts.digest
+    assert build_context.SdkParts(moved, tools, image).digest == parts.digest
+    assert build_context.SdkParts(changed, tools, image).digest != parts.digest
 
 
 def test_a_profile_without_an_sdk_has_no_image() -> None:
     with pytest.raises(UsageError, match="names no sdk"):
-        recipe.parts(SIM.model_copy(update={"sdk": None}))
+        build_context.parts(SIM.model_copy(update={"sdk": None}))
     with pytest.raises(UsageError, match="is built with the stand-in SDK"):
-        recipe.parts(SIM)
+        build_context.parts(SIM)
 
 
 def test_equal_files_are_packed_to_equal_bytes_and_nothing_else_is_sent(tmp_path: Path) -> None:
-    files = recipe.context(STANDIN)
+    files = build_context.context(STANDIN)
     first, second = io.BytesIO(), io.BytesIO()
-    recipe.pack(files, first)
-    recipe.pack(dict(sorted(files.items(), reverse=True)), second)
+    build_context.pack(files, first)
+    build_context.pack(dict(sorted(files.items(), reverse=True)), second)
     assert first.getvalue() == second.getvalue()
     first.seek(0)
     with tarfile.open(fileobj=first) as archive:
@@ -100,7 +102,7 @@ def test_equal_files_are_packed_to_equal_bytes_and_nothing_else_is_sent(tmp_path
 def test_what_compose_imports_is_in_the_context(tmp_path: Path) -> None:
     """Unpacked alone, the hashing code can be imported with the standard library only."""
     archive = io.BytesIO()
-    recipe.pack(recipe.context(), archive)
+    build_context.pack(build_context.context(), archive)
     archive.seek(0)
     with tarfile.open(fileobj=archive) as files:
         files.extractall(tmp_path, filter="data")
@@ -114,12 +116,12 @@ def test_what_compose_imports_is_in_the_context(tmp_path: Path) -> None:
 
 def test_a_checkout_that_lacks_a_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="images are built from a checkout"):
-        recipe.pack(recipe.context(root=tmp_path), io.BytesIO())
+        build_context.pack(build_context.context(root=tmp_path), io.BytesIO())
 
 
 def test_a_worker_image_is_named_by_what_it_is_made_of(tmp_path: Path) -> None:
-    files = recipe.worker_context(tmp_path)
+    files = build_context.worker_context(tmp_path)
     assert "orchestrator/worker/loop.py" in files
     assert "images/sim-api34/profile.yaml" in files
     changed = {**files, "LICENSE": ROOT / "README.md"}
-    assert recipe.worker_tag(files, "1") != recipe.worker_tag(changed, "1")
+    assert build_context.worker_tag(files, "1") != build_context.worker_tag(changed, "1")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.fleet.docker.images import ImageFailed
-from orchestrator.image.build_stream import Built, follow
+from orchestrator.image.build_progress import BuildResult, follow
 
 STEPS = [
     {"stream": "Step 1/3 : FROM base\n"},
@@ -20,9 +20,9 @@ STEPS = [
 ]
 
 
-def told(*pieces: dict[str, Any]) -> tuple[Built, list[str]]:
+def told(*pieces: dict[str, Any]) -> tuple[BuildResult, list[str]]:
     said: list[str] = []
-    built = Built(on_made=lambda made: None)
+    built = BuildResult(on_made=lambda made: None)
 
     follow(iter((*STEPS, *pieces)), "the image", said.append, built)
     return built, said
@@ -67,5 +67,5 @@ def test_what_a_failed_build_says_is_read_to_its_end() -> None:
     """Its connection would else stay open."""
     pieces = iter([{"error": "no space left on device"}, {"stream": "\n"}])
     with pytest.raises(ImageFailed, match="no space left"):
-        follow(pieces, "the image", lambda line: None, Built(on_made=lambda made: None))
+        follow(pieces, "the image", lambda line: None, BuildResult(on_made=lambda made: None))
     assert list(pieces) == []

@@ -21,30 +21,30 @@ from pathlib import Path
 from .. import __version__
 from ..errors import EmufarmError, UsageError
 from ..events.canonical import digest
+from ..events.notify import Notify
 from ..fleet.local.device import Golden
 from ..locks import LockHeld, try_lock, wait_lock
 from ..pins.files import read_json, tree, write_json
 from ..pins.image_lock import FILE as LOCK
 from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
-from .golden_bake import AVD, Oven, bake
+from .golden_bake import AVD, GoldenBaker, bake
 
 CACHE_VARIABLE = "EMUFARM_CACHE"
 MANIFEST = "MANIFEST.json"
 FORMAT = 2  # of the image; another one is baked again
 WAIT_S = 900.0  # for another process that bakes the same image
 
-Say = Callable[[str], None]
 CreateAvd = Callable[[Path, str, Mapping[str, str]], object]  # home, name, config.ini's keys
 
 
 @dataclass(frozen=True)
-class Recipe:
+class GoldenRecipe:
     """All that a golden AVD is made from."""
 
     profile: Profile
     program: str  # a digest that changes with the emulator
-    oven: Oven
+    baker: GoldenBaker
     create_avd: CreateAvd
 
     @property
@@ -58,7 +58,7 @@ class GoldenImage:
     lock: ImageLock
 
 
-class _Broken(Exception):
+class _BrokenImage(Exception):
     """Not an image, or no longer the one that was baked."""
 
 
@@ -72,20 +72,20 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(home).absolute() / "emufarm"
 
 
-def golden_image(recipe: Recipe, cache: Path, say: Say) -> GoldenImage:
-    """The cached image, or a new one; `say` gets a line before anything that takes a while."""
+def golden_image(recipe: GoldenRecipe, cache: Path, notify: Notify) -> GoldenImage:
+    """The cached image, or a new one; `notify` gets a line before anything that takes a while."""
     folder, name = cache / "golden", recipe.digest
     try:
         folder.mkdir(parents=True, exist_ok=True)
         waiting = "waiting for another emufarm that is baking this image"
-        with wait_lock(folder / f".{name}.lock", WAIT_S, lambda: say(waiting)):
+        with wait_lock(folder / f".{name}.lock", WAIT_S, lambda: notify(waiting)):
             try:
                 return _verified(folder / name, name)
-            except _Broken as why:
+            except _BrokenImage as why:
                 if (folder / name).exists():
-                    say(f"the cached image {name[:12]} is broken ({why}): baking it again")
+                    notify(f"the cached image {name[:12]} is broken ({why}): baking it again")
                     shutil.rmtree(folder / name)
-            say(f"baking the image of {recipe.profile.name}, once: {name[:12]}")
+            notify(f"baking the image of {recipe.profile.name}, once: {name[:12]}")
             _sweep(folder, name)
             _make(recipe, folder / f".{name}.new", folder / name)
             return _verified(folder / name, name)
@@ -93,36 +93,36 @@ def golden_image(recipe: Recipe, cache: Path, say: Say) -> GoldenImage:
         raise UsageError(
             f"cannot keep images in {folder}: {error}; name another folder with {CACHE_VARIABLE}"
         ) from error
-    except _Broken as error:
+    except _BrokenImage as error:
         raise EmufarmError(
             f"the image {name[:12]} is broken just after its bake: {error}"
         ) from error
 
 
 def _verified(place: Path, name: str) -> GoldenImage:
-    """_Broken unless every file is as it was baked, and none came or went."""
+    """_BrokenImage unless every file is as it was baked, and none came or went."""
     try:
         baked = read_json(place / MANIFEST)
         lock = read_lock(place / LOCK)
         there = tree(place, lambda path: path != MANIFEST)
     except (OSError, ValueError, BadLock) as error:
-        raise _Broken(str(error)) from error
+        raise _BrokenImage(str(error)) from error
     if there != baked:
         # Whatever was read, it is compared as a manifest: anything else is unequal.
         wrong = sorted(set(there.items()) ^ set(baked.items() if isinstance(baked, dict) else ()))
-        raise _Broken(f"{wrong[0][0] if wrong else MANIFEST} is not what was baked")
+        raise _BrokenImage(f"{wrong[0][0] if wrong else MANIFEST} is not what was baked")
     if lock.digest != name:
-        raise _Broken(f"its lock is that of {lock.digest[:12]}")
+        raise _BrokenImage(f"its lock is that of {lock.digest[:12]}")
     return GoldenImage(Golden(place / "avd", lock.avd, lock.snapshot), lock)
 
 
-def _make(recipe: Recipe, temporary: Path, place: Path) -> None:
+def _make(recipe: GoldenRecipe, temporary: Path, place: Path) -> None:
     image = temporary / "image"
     try:
         image.mkdir(parents=True)
         recipe.create_avd(temporary / "empty", AVD, recipe.profile.avd)
         empty = temporary / "empty"
-        lock = bake(recipe.oven, recipe.profile, empty, image / "avd", recipe.digest)
+        lock = bake(recipe.baker, recipe.profile, empty, image / "avd", recipe.digest)
         write_lock(image / LOCK, lock)
         write_json(image / MANIFEST, tree(image))
         image.rename(place)

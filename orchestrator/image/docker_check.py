@@ -7,16 +7,17 @@ What is in an image is asked by our own code, in a container of it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..events.notify import Notify
 from ..fleet.docker.containers import Limits, Spec
 from ..fleet.docker.engine import Engine
 from ..fleet.docker.images import Image, ImageFailed
 from ..pins.image_contents import SOURCES, Contents, parsed
 from ..pins.image_lock import ImageLock
-from .container_job import FOLDER, GIVEN, running, until_end
+from .docker_job import FOLDER, GIVEN, running, wait_for_end
 
 PROFILE_LABEL = "emufarm.profile.digest"  # Dockerfile.emulator sets it; the rest a commit does
 RECIPE_LABEL, RELOCATABLE_LABEL = "emufarm.system-image.recipe", "emufarm.system-image.relocatable"
@@ -78,10 +79,8 @@ def differing(lock: ImageLock, held: Contents) -> list[str]:
     ]
 
 
-def contents_of(
-    engine: Engine, image: str, labels: Mapping[str, str], say: Callable[[str], None]
-) -> Contents:
-    say("hashing what is in the image")
+def contents_of(engine: Engine, image: str, labels: Mapping[str, str], notify: Notify) -> Contents:
+    notify("hashing what is in the image")
     package = _PACKAGE.name
     spec = Spec(
         name=f"emufarm-bake-contents-{secrets.token_hex(4)}",
@@ -97,7 +96,7 @@ def contents_of(
     )
     code = {f"{package}/{name}": _PACKAGE / name for name in SOURCES}
     with running(engine, spec, code) as id:
-        ended = until_end(engine, id, "hashing", HASH_S, say)
+        ended = wait_for_end(engine, id, "hashing", HASH_S, notify)
     if ended is None:
         raise ImageFailed(f"hashing the image took more than {HASH_S:g} s")
     if ended.code != 0:

@@ -1,0 +1,229 @@
+"""Which container image is a profile's, and how is it made where there is none?
+
+Built, baked, proven, and only then named and locked. Whatever fails leaves neither
+a name nor anything else on the engine; whoever is killed is swept by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from .. import __version__
+from ..events.canonical import digest
+from ..events.notify import Notify
+from ..fleet.docker import images
+from ..fleet.docker.engine import Engine
+from ..pins.files import write_whole
+from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
+from ..pins.profile import Profile
+from . import build_context
+from .apks import apks
+from .build_context import STAGE_LABEL
+from .builder import ImageBuilder, build_image, build_lock, require_licence, require_possible
+from .cleanup import image_labels_of, images_of, labels_of, settle, sweep
+from .docker_bake import DockerBaker, bake, prove
+from .docker_check import contents_of, mismatches
+from .standin import StandIn, stand_in
+from .wheelhouse import wheelhouse
+
+FORMAT = 1  # of the image; another one is baked again
+WORKER = "_worker"  # no profile's name
+
+
+@dataclass(frozen=True)
+class DockerImage:
+    """A proven image, and the worker image that goes with it."""
+
+    lock: ImageLock
+    image: str
+    worker_image: str
+    tag: str
+
+
+@dataclass(frozen=True)
+class BuildInputs:
+    """All that one build of a device image is given."""
+
+    profile: Profile
+    parts: build_context.SdkParts
+    files: build_context.Files
+
+    @property
+    def digest(self) -> str:
+        return digest(
+            [FORMAT, __version__, self.profile.digest, build_context.files_digest(self.files)]
+        )
+
+
+def ensure_image(profile: Profile, engine: Engine, notify: Notify) -> DockerImage:
+    """The locked image where the engine has it and nothing it is made of has changed, else a new
+    one."""
+    builder = ImageBuilder(engine, notify)
+    with build_lock(builder, profile.name) as lock_file:
+        inputs = build_inputs(builder, profile)
+        worker = worker_image(builder)
+        try:
+            lock = usable_lock(builder, profile, inputs.digest)
+        except ImageUnusable as why:
+            require_possible(builder, profile)
+            notify(f"making the image of {profile.name}: {why}")
+            lock = _made(builder, inputs, worker, lock_file, fresh=False)
+    return _docker_image(lock, worker)
+
+
+def bake_image(builder: ImageBuilder, inputs: BuildInputs, *, fresh: bool = False) -> DockerImage:
+    """A new one, whatever there is; nothing of earlier builds is used where it must be `fresh`."""
+    require_possible(builder, inputs.profile)
+    with build_lock(builder, inputs.profile.name) as lock_file:
+        worker = worker_image(builder)
+        lock = _made(builder, inputs, worker, lock_file, fresh=fresh)
+    return _docker_image(lock, worker)
+
+
+def build_only(
+    builder: ImageBuilder, inputs: BuildInputs, *, fresh: bool = False
+) -> dict[str, object]:
+    """What a build comes to, by its hashes; the image has no name, and the next build or bake takes
+    it up from the engine's cache."""
+    require_licence(builder, inputs.profile)
+    with build_lock(builder, inputs.profile.name) as lock_file:
+        id = build(builder, inputs, lock_file, {STAGE_LABEL: "built"}, fresh=fresh)
+        found = contents_of(builder.engine, id, labels_of(lock_file), builder.notify)
+        settle(builder.engine, lock_file)
+    return {
+        "image": id,
+        "profile_digest": inputs.profile.digest,
+        "sdk_sha256": found.sdk_sha256,
+        "system_image": asdict(found.system_image),
+    }
+
+
+def build(
+    builder: ImageBuilder,
+    inputs: BuildInputs,
+    lock_file: Path,
+    labels: Mapping[str, str],
+    *,
+    fresh: bool = False,
+) -> str:
+    """The id of the built image, which has no name and was never started."""
+    profile = inputs.profile
+    args = build_context.build_args(
+        profile,
+        inputs.parts,
+        base_image=builder.base_image,
+        revision=builder.revision,
+        version=__version__,
+        accept_licence=builder.accept_licence,
+    )
+    what = f"the image of {profile.name}"
+    return build_image(
+        builder, what, inputs.files, build_context.DOCKERFILE, args, labels, lock_file, fresh=fresh
+    )
+
+
+def worker_image(builder: ImageBuilder) -> str:
+    """The id of the worker image of this code."""
+    files = build_context.worker_context(wheelhouse(builder.cache, builder.notify))
+    name = build_context.worker_tag(files, __version__)
+    if found := images.image(builder.engine, name):
+        return found.id
+    with build_lock(builder, WORKER) as lock_file:
+        if found := images.image(builder.engine, name):  # while we waited
+            return found.id
+        labels = image_labels_of(lock_file)
+        args = build_context.worker_build_args(
+            files, base_image=builder.base_image, revision=builder.revision, version=__version__
+        )
+        id = build_image(
+            builder,
+            "the worker image",
+            files,
+            build_context.WORKER_DOCKERFILE,
+            args,
+            labels,
+            lock_file,
+        )
+        images.give_tag(builder.engine, id, name)
+        settle(builder.engine, lock_file)
+        # Each change of the code makes another one; those that a container still has stay.
+        for old, old_id in images.named(builder.engine, images_of(lock_file)).items():
+            if old_id != id:
+                images.remove(builder.engine, [old])
+        return id
+
+
+class ImageUnusable(Exception):
+    """There is no image that could be used as it is, and why."""
+
+
+def usable_lock(builder: ImageBuilder, profile: Profile, wanted: str | None = None) -> ImageLock:
+    """Of the image that the lock names and the engine has; `wanted` is the order's digest."""
+    try:
+        lock = read_lock(builder.lock_file(profile))
+    except BadLock as error:
+        there = builder.lock_file(profile).exists()
+        raise ImageUnusable(str(error) if there else "it was never baked here") from error
+    if lock.container is None:
+        raise ImageUnusable(f"{builder.lock_file(profile)} is not the lock of a container image")
+    if lock.profile_digest != profile.digest:
+        raise ImageUnusable("the profile has changed since it was baked")
+    if wanted is not None and lock.digest != wanted:
+        raise ImageUnusable("what it is made of has changed since it was baked")
+    found = images.image(builder.engine, lock.container.tag)
+    if found is None:
+        raise ImageUnusable(f"the engine has no {lock.container.tag}")
+    if wrong := mismatches(lock, found):
+        raise ImageUnusable("; ".join(wrong))
+    return lock
+
+
+def build_inputs(builder: ImageBuilder, profile: Profile) -> BuildInputs:
+    made: StandIn | None = None
+    if profile.sdk is not None and profile.sdk.standin:
+        folder = builder.cache / "images" / f"{profile.name}.sdk"
+        made = stand_in(folder, wheelhouse(builder.cache, builder.notify))
+    return BuildInputs(profile, build_context.parts(profile, made), build_context.context(made))
+
+
+def _made(
+    builder: ImageBuilder, inputs: BuildInputs, worker: str, lock_file: Path, *, fresh: bool
+) -> ImageLock:
+    profile, engine = inputs.profile, builder.engine
+    baker = DockerBaker(
+        engine, profile, worker, lock_file, builder.notify, resume_s=builder.resume_s
+    )
+    there = apks(profile, builder.cache, builder.notify)
+    built = build(builder, inputs, lock_file, image_labels_of(lock_file), fresh=fresh)
+    lock = bake(baker, built, inputs.digest, there)
+    prove(baker, lock)
+    _name(builder, profile, lock)
+    settle(engine, lock_file)
+    sweep(engine, lock_file)  # the image that had the name before has none now
+    assert lock.container is not None
+    builder.notify(f"{lock.container.tag} is baked and proven: {lock.container.image}")
+    return lock
+
+
+def _name(builder: ImageBuilder, profile: Profile, lock: ImageLock) -> None:
+    """The name last: whoever is killed before it leaves a lock that no image is found by, and an
+    image that the next one sweeps."""
+    assert lock.container is not None
+    path = builder.lock_file(profile)
+    before = path.read_bytes() if path.exists() else None
+    write_lock(path, lock)
+    try:
+        images.give_tag(builder.engine, lock.container.image, lock.container.tag)
+    except BaseException:
+        if before is None:
+            path.unlink()
+        else:
+            write_whole(path, [before])
+        raise
+
+
+def _docker_image(lock: ImageLock, worker: str) -> DockerImage:
+    assert lock.container is not None
+    return DockerImage(lock, lock.container.image, worker, lock.container.tag)
