@@ -68,6 +68,61 @@ class Reason(StrEnum):
     OTHER = "other"
 
 
+class Cause(StrEnum):
+    """Why a device did not start or went away, as its backend saw it."""
+
+    # one of its programs ended
+    OUT_OF_MEMORY = "out_of_memory"
+    KILLED = "killed"  # SIGKILL, from an unknown sender
+    CRASHED = "crashed"
+    ASKED_TO_STOP = "asked_to_stop"  # SIGTERM, not from its fleet
+    EXITED = "exited"
+    UNUSABLE = "unusable"  # it runs, and its worker cannot use it
+    # it could not be started
+    IMAGE_ERROR = "image_error"
+    CONFIG_ERROR = "config_error"
+    RUNTIME_ERROR = "runtime_error"  # the container runtime failed
+    REJECTED = "rejected"  # by the kubelet, after it was bound to a node
+    START_TIMEOUT = "start_timeout"
+    UNSCHEDULABLE = "unschedulable"
+    # the backend took it away, or lost it
+    EVICTED = "evicted"
+    PREEMPTED = "preempted"
+    NODE_LOST = "node_lost"
+    NODE_SHUTDOWN = "node_shutdown"
+    STORAGE = "storage"  # it used more disk than its limit
+    DEADLINE = "deadline"  # the backend's outer time limit
+    REMOVED = "removed"
+    ENGINE_AWAY = "engine_away"  # the backend itself did not answer
+    UNKNOWN = "unknown"
+
+
+# Nobody's fault: a device that ends by one of these says nothing about the next one.
+DISRUPTIONS = frozenset(
+    {Cause.EVICTED, Cause.PREEMPTED, Cause.NODE_LOST, Cause.NODE_SHUTDOWN, Cause.ASKED_TO_STOP}
+)
+_EXIT_CAUSES = {
+    126: Cause.CONFIG_ERROR,  # a shell's codes for a program that cannot be run, or is not there
+    127: Cause.CONFIG_ERROR,
+    134: Cause.CRASHED,
+    137: Cause.KILLED,
+    139: Cause.CRASHED,
+    143: Cause.ASKED_TO_STOP,
+}
+
+
+def exit_cause(code: int | None) -> Cause:
+    """The cause that an exit code shows; as a shell gives it, 128 + n for signal n."""
+    return Cause.UNKNOWN if code is None else _EXIT_CAUSES.get(code, Cause.EXITED)
+
+
+def loss_reason(cause: Cause) -> Reason:
+    """The reason of an attempt whose device was lost by this cause."""
+    if cause in (Cause.OUT_OF_MEMORY, Cause.KILLED):
+        return Reason.EMULATOR_KILLED
+    return Reason.EMULATOR_CRASHED if cause is Cause.CRASHED else Reason.HOST_LOST
+
+
 @dataclass(frozen=True)
 class Judgement:
     """The word on one attempt."""
@@ -203,6 +258,6 @@ def host_reason(trouble: Trouble) -> Reason | None:
         return None
     if host.alive is None:
         return Reason.HOST_LOST
-    if host.exit_code in (134, 139):
+    if exit_cause(host.exit_code) is Cause.CRASHED:
         return Reason.EMULATOR_CRASHED
     return Reason.EMULATOR_KILLED if host.exit_code else None

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.outcome import Asked, Blame, HostFact, Outcome, Phase, Reason, Trouble, judge
+from orchestrator.outcome import (
+    Asked,
+    Blame,
+    Cause,
+    HostFact,
+    Outcome,
+    Phase,
+    Reason,
+    Trouble,
+    exit_cause,
+    judge,
+    loss_reason,
+)
 
 GOOD = Asked(success=True, held_before=False)
 BAD = Asked(success=False, held_before=False, text="wifi: is 1, not 0")
@@ -107,3 +119,26 @@ def test_without_an_answer_violations_are_unknown() -> None:
 def test_the_closed_lists_have_no_twins() -> None:
     for words in (Outcome, Blame, Phase, Reason):
         assert len({word.value for word in words}) == len(words)
+
+
+@pytest.mark.parametrize(
+    ("code", "cause", "reason"),
+    [
+        (137, Cause.KILLED, Reason.EMULATOR_KILLED),
+        (134, Cause.CRASHED, Reason.EMULATOR_CRASHED),
+        (139, Cause.CRASHED, Reason.EMULATOR_CRASHED),
+        (143, Cause.ASKED_TO_STOP, Reason.HOST_LOST),
+        (127, Cause.CONFIG_ERROR, Reason.HOST_LOST),
+        (1, Cause.EXITED, Reason.HOST_LOST),
+        (None, Cause.UNKNOWN, Reason.HOST_LOST),
+    ],
+)
+def test_an_exit_code_shows_a_cause_which_decides_the_reason(
+    code: int | None, cause: Cause, reason: Reason
+) -> None:
+    assert exit_cause(code) is cause
+    assert loss_reason(cause) is reason
+
+
+def test_a_device_out_of_memory_was_killed() -> None:
+    assert loss_reason(Cause.OUT_OF_MEMORY) is Reason.EMULATOR_KILLED

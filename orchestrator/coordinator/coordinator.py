@@ -23,7 +23,7 @@ from . import history, schedule
 from .agents import Agents
 from .lease import Answer, Finished, Lease, Wait
 from .ledger import Ledger, Stopped
-from .messages import DeviceNote, Fact, LeaseAsk
+from .messages import DeviceLoss, DeviceNote, LeaseAsk
 from .state import Held, new_state, renew, seen
 from .store import Store
 from .transitions import (
@@ -230,18 +230,26 @@ class Coordinator:
                 note=note.note,
                 phase=note.phase,
                 reason=note.reason,
+                cause=note.cause,
+                exit_code=note.exit_code,
                 text=note.text,
             )
             self._ledger.record(failed)
         await self._ledger.durable()
 
-    async def fact(self, fact: Fact) -> None:
+    async def device_lost(self, loss: DeviceLoss) -> None:
         """The pair is gone: its lease ends at once, unless its bundle is here already."""
         self._ledger.check()
-        held = self._held_by(fact.device)
+        held = self._held_by(loss.device)
         if held is not None and held.granted.token not in self._settling:
-            self._ledger.record(schedule.lost(held, fact.cause, fact.text))
-        lost = DeviceLost(device=fact.device, reason=fact.cause, text=fact.text)
+            self._ledger.record(schedule.lost(held, loss.reason, loss.text))
+        lost = DeviceLost(
+            device=loss.device,
+            reason=loss.reason,
+            cause=loss.cause,
+            exit_code=loss.exit_code,
+            text=loss.text,
+        )
         self._ledger.record(lost)
         await self._ledger.durable()
 

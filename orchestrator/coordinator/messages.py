@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..events.canonical import canonical
-from ..outcome import Reason
+from ..outcome import Cause, Reason, loss_reason
 from .agents import Want
 
 TOKEN_HEADER = "X-Emufarm-Token"  # who is speaking: the worker's or the admin's secret
@@ -53,6 +53,8 @@ class DeviceNote(Message):
     worker: Name | Literal[""] = ""
     phase: Literal["provision", "boot"] | None = None
     reason: Text = ""
+    cause: Cause = Cause.UNKNOWN  # what the fleet saw of a failed start
+    exit_code: int | None = None
     text: Text = ""
     facts: dict[str, Any] = {}
 
@@ -69,13 +71,15 @@ class DeviceNote(Message):
         return self
 
 
-class Fact(Message):
-    """What a backend saw of a pair: it is gone, and so is the lease it held."""
+class DeviceLoss(Message):
+    """A backend saw that a device or its worker is gone, and so is the lease that it held."""
 
     device: Name
-    reason: Literal["worker_lost", "host_lost"] = "host_lost"
+    lost: Literal["device", "worker"] = "device"
+    cause: Cause = Cause.UNKNOWN
+    exit_code: int | None = None
     text: Text = ""
 
     @property
-    def cause(self) -> Reason:
-        return Reason(self.reason)
+    def reason(self) -> Reason:
+        return Reason.WORKER_LOST if self.lost == "worker" else loss_reason(self.cause)

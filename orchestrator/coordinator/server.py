@@ -31,8 +31,8 @@ from .messages import (
     MANIFEST_HEADER,
     TOKEN_HEADER,
     AgentAsk,
+    DeviceLoss,
     DeviceNote,
-    Fact,
     LeaseAsk,
     Renew,
     Return,
@@ -136,7 +136,7 @@ class Calls:
         return JSONResponse(self._coordinator.view())
 
     async def fact(self, request: Request) -> Response:
-        await self._coordinator.fact(await _body(request, Fact))
+        await self._coordinator.device_lost(await _body(request, DeviceLoss))
         return JSONResponse({})
 
     async def health(self, request: Request) -> Response:

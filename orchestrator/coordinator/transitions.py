@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ..outcome import NO_EFFORT, Blame, Effort, Judgement, Outcome, Phase, Reason
+from ..outcome import NO_EFFORT, Blame, Cause, Effort, Judgement, Outcome, Phase, Reason
 
 
 class Transition(BaseModel):
@@ -56,6 +56,8 @@ class DeviceFailed(Transition):
     note: str
     phase: Literal["provision", "boot"]
     reason: str
+    cause: Cause = Cause.UNKNOWN
+    exit_code: int | None = None
     text: str = ""
 
 
@@ -65,6 +67,8 @@ class DeviceLost(Transition):
     event: Literal["device_lost"] = "device_lost"
     device: str
     reason: Reason
+    cause: Cause = Cause.UNKNOWN
+    exit_code: int | None = None
     text: str = ""
 
 

@@ -15,14 +15,14 @@ from typing import Literal
 from ..coordinator.client import CoordinatorClient
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.listening import listening
-from ..coordinator.messages import DeviceNote
-from ..coordinator.messages import Fact as Told
+from ..coordinator.messages import DeviceLoss, DeviceNote
 from ..coordinator.opening import open_run
 from ..coordinator.server import Secrets
 from ..errors import EmufarmError
 from ..fleet.docker.owner import STAGING
 from ..fleet.fact import Fact
 from ..fleet.local.work_folder import work_folder
+from ..outcome import exit_cause
 from ..worker.staging import HELD, held, send_sealed
 from .grounds import Ground, Reached, ground_of
 from .job import Job
@@ -128,19 +128,23 @@ class Reports:
             case "device_not_started":
                 note = DeviceNote(
                     device=fact.device, note=secrets.token_hex(8), event="failed",
-                    phase="provision", reason=fact.kind, text=fact.text[:4000],
+                    phase="provision", reason=fact.kind, cause=exit_cause(fact.exit_code),
+                    exit_code=fact.exit_code, text=fact.text[:4000],
                 )  # fmt: skip
                 await self._coordinator.device(note)
             case "device_lost":
-                await self._lost(fact, "host_lost")
+                await self._lost(fact, "device")
             case "worker_lost":
-                await self._lost(fact, "worker_lost")
+                await self._lost(fact, "worker")
             case "slot_given_up":
                 pass  # shown by the progress; its devices' ends are in the journal
 
-    async def _lost(self, fact: Fact, reason: Literal["host_lost", "worker_lost"]) -> None:
-        told = Told(device=fact.device, reason=reason, text=fact.text[:4000])
-        await self._coordinator.fact(told)
+    async def _lost(self, fact: Fact, lost: Literal["device", "worker"]) -> None:
+        loss = DeviceLoss(
+            device=fact.device, lost=lost, cause=exit_cause(fact.exit_code),
+            exit_code=fact.exit_code, text=fact.text[:4000],
+        )  # fmt: skip
+        await self._coordinator.device_lost(loss)
 
 
 def first_numbers(devices: Iterable[str]) -> dict[str, int]:

@@ -14,6 +14,7 @@ import pytest
 
 from orchestrator.coordinator import server
 from orchestrator.coordinator.messages import LEASE_HEADER, MANIFEST_HEADER, TOKEN_HEADER
+from orchestrator.coordinator.transitions import AttemptLost, DeviceFailed, DeviceLost, Event
 from tests.coordinator.conftest import SECRETS, Served
 
 WORKERS = ["/v1/lease", "/v1/renew", "/v1/commit", "/v1/return", "/v1/device", "/v1/agent"]
@@ -186,11 +187,49 @@ async def test_a_fact_ends_the_lease_of_a_pair_at_once(served: Served) -> None:
     async with served.http(SECRETS.worker) as http:
         lease = (await http.post("/v1/lease", json=ASK)).json()
     async with served.http(SECRETS.admin) as http:
-        fact = {"device": "a", "reason": "host_lost", "text": "Pod evicted: node pressure"}
+        fact = {"device": "a", "cause": "evicted", "text": "Pod evicted: node pressure"}
         assert (await http.post("/v1/fact", json=fact)).status_code == 200
     (ended,) = served.coordinator.state.progress[lease["episode"]].ended
     assert (ended.reason, ended.text) == ("host_lost", "Pod evicted: node pressure")
     assert served.coordinator.view()["devices"]["a"]["state"] == "away"
+
+
+@pytest.mark.parametrize(
+    ("lost", "cause", "code", "reason"),
+    [
+        ("device", "out_of_memory", 137, "emulator_killed"),
+        ("device", "crashed", 139, "emulator_crashed"),
+        ("device", "node_lost", None, "host_lost"),
+        ("worker", "out_of_memory", 137, "worker_lost"),
+    ],
+)
+async def test_a_loss_is_journaled_with_its_cause_which_decides_the_attempts_reason(
+    served: Served, lost: str, cause: str, code: int | None, reason: str
+) -> None:
+    events: list[Event] = []
+    served.coordinator.subscribe(events.append)
+    async with served.http(SECRETS.worker) as http:
+        await http.post("/v1/lease", json=ASK)
+    async with served.http(SECRETS.admin) as http:
+        loss = {"device": "a", "lost": lost, "cause": cause, "exit_code": code}
+        assert (await http.post("/v1/fact", json=loss)).status_code == 200
+    (gone,) = [event for event in events if isinstance(event, DeviceLost)]
+    assert (gone.cause, gone.exit_code, gone.reason) == (cause, code, reason)
+    (attempt,) = [event for event in events if isinstance(event, AttemptLost)]
+    assert attempt.reason == reason
+
+
+async def test_a_failed_start_is_journaled_with_its_cause(served: Served) -> None:
+    events: list[Event] = []
+    served.coordinator.subscribe(events.append)
+    note = {
+        "device": "a", "note": "1", "event": "failed", "phase": "provision", "reason": "timeout",
+        "cause": "image_error", "exit_code": 127,
+    }  # fmt: skip
+    async with served.http(SECRETS.worker) as http:
+        assert (await http.post("/v1/device", json=note)).status_code == 200
+    (failed,) = [event for event in events if isinstance(event, DeviceFailed)]
+    assert (failed.cause, failed.exit_code) == ("image_error", 127)
 
 
 async def test_a_device_start_is_journaled_once_however_often_it_is_said(served: Served) -> None:

@@ -19,7 +19,7 @@ from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient
 from orchestrator.coordinator.coordinator import Coordinator
 from orchestrator.coordinator.lease import Lease
 from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.messages import Fact
+from orchestrator.coordinator.messages import DeviceLoss
 from orchestrator.coordinator.opening import open_run
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
@@ -233,7 +233,7 @@ async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
             return TAP
 
         def lose() -> Any:
-            fact = at.coordinator.fact(Fact(device=DEVICE, reason="host_lost"))
+            fact = at.coordinator.device_lost(DeviceLoss(device=DEVICE))
             asyncio.run_coroutine_threadsafe(fact, here).result(60)
             wait_until(lambda: not renewals[0].kept, "the renewal is refused")
             return TAP
