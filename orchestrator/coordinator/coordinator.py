@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, Self
 
 from ..errors import EmufarmError
-from ..evidence.archive import Limits as BundleLimits
+from ..evidence.archive import ArchiveLimits
 from ..outcome import Reason
 from ..plan.plan import Plan
 from ..settings import RunSettings
@@ -61,7 +61,7 @@ class Coordinator:
         expected = history.expectations(plan.episodes, history.durations(run.parent, plan.agent))
         limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
-        self._store = Store(run, BundleLimits())
+        self._store = Store(run, ArchiveLimits())
         self._plan = plan
         self._proven = proven
         self._opening = RunOpened(

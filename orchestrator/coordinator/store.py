@@ -41,7 +41,7 @@ class Stored:
 
 
 class Store:
-    def __init__(self, run: Path, limits: archive.Limits) -> None:
+    def __init__(self, run: Path, limits: archive.ArchiveLimits) -> None:
         self._run = run
         self._limits = limits
         self._incoming = run / INCOMING

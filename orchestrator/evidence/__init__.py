@@ -1,1 +1,1 @@
-"""Evidence: one folder per attempt, written as things happen, sealed by its manifest."""
+"""Evidence: the bundle of each attempt, its seal, its archive for upload, and its audit."""

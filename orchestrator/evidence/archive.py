@@ -1,9 +1,9 @@
-"""How does a bundle travel? As one .tar.zst that has exactly one spelling.
+"""Packs a bundle as one .tar.zst with exactly one valid encoding, and unpacks uploads safely.
 
 Uploads are untrusted. A header must be byte for byte the one that pack writes for that path and
-size, so links, devices, sparse files, long-name tricks and modes never reach the disk; paths rise
-strictly, so none comes twice; every limit is checked before the bytes behind it are read.
-A folder travels by its files only: an empty one does not arrive.
+size, so links, devices, sparse files, long-name tricks and modes never reach the disk. Paths must
+strictly increase, so that none occurs twice. Every limit is checked before the bytes that it
+limits are read. An archive holds files only: an empty folder is not transferred.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ import zstandard
 from ..errors import EmufarmError
 from . import manifest
 
-LEVEL = 3  # most bytes are PNG, which no level makes smaller
+LEVEL = 3  # most bytes are PNG, which no level compresses further
 _BLOCK = 512
 _CHUNK = 1 << 18
-_SYNC_BATCH = 32  # files held open at once, by each of the threads that unpack
+_SYNC_BATCH = 32  # files that each unpacking thread holds open at once
 _END = bytes(2 * _BLOCK)
-_WINDOW_LIMIT = 8 << 20  # the decoder's memory, whatever the frame asks for
+_WINDOW_LIMIT = 8 << 20  # limits the decoder's memory, whatever window the frame requests
 
 T = TypeVar("T")
 
 
 class BadArchive(EmufarmError):
-    """The upload is not a bundle as pack writes it; nothing of it was kept."""
+    """The upload is not a bundle as pack writes it; nothing of it is kept."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class ArchiveLimits:
     files: int = 20_000
     bytes: int = 4 << 30  # decompressed, headers included
     depth: int = 8
@@ -48,17 +48,17 @@ class Limits:
 
 
 def pack(folder: Path, target: Path) -> None:
-    """The same bytes for the same files, whoever packs them and when."""
+    """Pack a folder; the same files always give the same bytes."""
     compressor = zstandard.ZstdCompressor(level=LEVEL)
     with target.open("wb") as file, compressor.stream_writer(file, closefd=False) as out:
         for path, status in manifest.entries(folder):
             if not stat.S_ISREG(status.st_mode):
-                raise BadArchive(f"{folder / path} is not a plain file and cannot travel")
+                raise BadArchive(f"{folder / path} is not a plain file and cannot be packed")
             out.write(_header(path, status.st_size))
             with (folder / path).open("rb") as source:
                 shutil.copyfileobj(source, out, _CHUNK)
                 if source.tell() != status.st_size:
-                    raise BadArchive(f"{folder / path} changed while it was packed")
+                    raise BadArchive(f"{folder / path} changed while it was being packed")
             out.write(bytes(-status.st_size % _BLOCK))
         out.write(_END)
 
@@ -67,11 +67,12 @@ def unpack(
     source: IO[bytes],
     target: Path,
     accept: Callable[[Path], T],
-    limits: Limits = Limits(),  # noqa: B008 - frozen
+    limits: ArchiveLimits = ArchiveLimits(),  # noqa: B008 - frozen
 ) -> T:
-    """The verified, durable folder `target`, or BadArchive and nothing.
+    """Unpack, verify and sync the bundle as the folder `target`; BadArchive leaves nothing behind.
 
-    `accept` sees the verified folder before it has its name; what it raises refuses the bundle.
+    `accept` gets the verified folder before it is renamed to `target`; an exception that it
+    raises rejects the bundle.
     """
     unfinished = target.parent / f".{target.name}.{uuid.uuid4().hex}.part"
     unfinished.mkdir(parents=True)
@@ -84,7 +85,7 @@ def unpack(
         accepted = accept(unfinished)
         _sync(unfinished, found)
         if target.exists():
-            raise FileExistsError(f"{target} is already there")
+            raise FileExistsError(f"{target} already exists")
         unfinished.rename(target)
     except BaseException:
         with suppress(OSError):
@@ -95,7 +96,7 @@ def unpack(
 
 
 class _Bounded:
-    """Exactly so many decompressed bytes, and not one beyond the limit."""
+    """Reads exact numbers of decompressed bytes, and none beyond the limit."""
 
     def __init__(self, source: IO[bytes], limit: int) -> None:
         decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT)
@@ -125,15 +126,15 @@ class _Bounded:
             raise BadArchive(f"not a zstd stream: {error}") from error
 
 
-def _extract(source: IO[bytes], folder: Path, limits: Limits) -> dict[str, manifest.Measure]:
-    """Every file, written below the folder; size and sha256 of each."""
+def _extract(source: IO[bytes], folder: Path, limits: ArchiveLimits) -> dict[str, manifest.Measure]:
+    """Write every file below the folder; size and sha256 of each."""
     stream = _Bounded(source, limits.bytes)
     found: dict[str, manifest.Measure] = {}
     last = ""
     while (block := stream.read(_BLOCK)) != bytes(_BLOCK):
         path, size = _entry(block, limits)
         if path <= last:
-            raise BadArchive(f"{path!r} comes twice or out of order")
+            raise BadArchive(f"{path!r} occurs twice or out of order")
         last = path
         if len(found) >= limits.files:
             raise BadArchive(f"the bundle holds more than {limits.files} files")
@@ -154,7 +155,7 @@ def _extract(source: IO[bytes], folder: Path, limits: Limits) -> dict[str, manif
             raise BadArchive(f"{path!r} is not padded with zeros")
         found[path] = (size, hasher.hexdigest())
     if stream.read(_BLOCK) != bytes(_BLOCK) or not stream.at_end():
-        raise BadArchive("there are bytes after the archive's end")
+        raise BadArchive("there are bytes after the end of the archive")
     return found
 
 
@@ -165,11 +166,11 @@ def _header(path: str, size: int) -> bytes:
     try:
         return entry.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
     except ValueError as error:
-        raise BadArchive(f"{path!r} cannot be named in an archive: {error}") from error
+        raise BadArchive(f"{path!r} cannot be stored in an archive: {error}") from error
 
 
-def _entry(block: bytes, limits: Limits) -> tuple[str, int]:
-    """Path and size, where the header is the one that pack writes for them."""
+def _entry(block: bytes, limits: ArchiveLimits) -> tuple[str, int]:
+    """Path and size from a header, which must be the one that pack writes for them."""
     try:
         name, prefix = (field.rstrip(b"\0").decode() for field in (block[:100], block[345:500]))
         size = int(block[124:135], 8)
@@ -178,11 +179,11 @@ def _entry(block: bytes, limits: Limits) -> tuple[str, int]:
     path = f"{prefix}/{name}" if prefix else name
     _check_path(path, limits)
     if _header(path, size) != block:
-        raise BadArchive(f"{path!r} is not a plain file as pack writes it")
+        raise BadArchive(f"{path!r} is not a plain file with the header that pack writes")
     return path, size
 
 
-def _check_path(path: str, limits: Limits) -> None:
+def _check_path(path: str, limits: ArchiveLimits) -> None:
     parts = path.split("/")
     if len(parts) > limits.depth or len(path.encode()) > limits.path_bytes:
         raise BadArchive(f"{path[:80]!r} is too deep or too long")
@@ -191,9 +192,9 @@ def _check_path(path: str, limits: Limits) -> None:
 
 
 def _sync(folder: Path, files: Collection[str]) -> None:
-    """These files below the folder, and the folders that lead to them, durable.
+    """Sync these files below the folder, and the folders that contain them.
 
-    Writing back is started for a batch first, so that its first wait covers the rest of it.
+    Write-back is started for a whole batch first, so that the files are written side by side.
     """
     folders = {"."}
     for path in files:

@@ -1,12 +1,12 @@
-"""One attempt's folder while it is being written.
+"""Writes the bundle of one attempt: traces, screenshots, UI dumps and raw oracle results.
 
-attempt.json            the judgement, and which attempt of which episode this is
-summary.json            the same for tools that read scores; only where the agent was reached
-*_trace.jsonl, ...      one line per event, see TRACES
-screenshots/<hash>.png  each picture once, however often it was seen
+attempt.json            the judgement, with the episode and the number of the attempt
+summary.json            the same for tools that read scores; only if the agent was shown a screen
+*_trace.jsonl, ...      one line per event; see TRACES
+screenshots/<hash>.png  each picture once, however often it was observed
 ui_dump/uiautomator_<hash>.xml
-oracle_raw/<hash>.txt   what each query printed, so that a decision can be computed again
-MANIFEST.json           written last (manifest.py): the seal
+oracle_raw/<hash>.txt   each query's output, from which the decision can be computed again
+MANIFEST.json           the seal, written last (manifest.py)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class EvidenceLost(EmufarmError):
 
 
 class Bundle:
-    """Written within a `with`; every call may raise EvidenceLost."""
+    """Used in a `with` statement; every call may raise EvidenceLost."""
 
     def __init__(self, folder: Path, now_ms: Callable[[], int] = wall_ms) -> None:
         self.folder = folder
@@ -70,40 +70,40 @@ class Bundle:
         trace: TracebackType | None,
     ) -> None:
         with _writing():
-            self._open.close()  # the last lines are written only now
+            self._open.close()  # flushes the last lines
 
     def event(self, trace: str, event: str, **fields: Any) -> None:
-        """One line of a trace."""
+        """Write one event to a trace."""
         self.line(trace, {"event": event, "ts_ms": self.now_ms(), **fields})
 
     def line(self, trace: str, fields: Fields) -> None:
-        """For the one trace whose lines are no events."""
+        """Write one line to device_input_trace, whose lines are not events."""
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True)
         with _writing():
-            self._traces[trace].write(whole(text) + "\n")
+            self._traces[trace].write(replace_surrogates(text) + "\n")
 
     def screenshot(self, png: bytes) -> tuple[str, str]:
-        """The picture's name in the bundle, and its digest."""
+        """Store a picture; its name in the bundle and its digest."""
         digest = hashlib.sha256(png).hexdigest()
         name = f"screenshots/{digest[:16]}.png"
-        self._once(name, png)
+        self._write_once(name, png)
         return name, digest
 
     def dump(self, xml: str) -> tuple[str, str]:
         data = xml.encode("utf-8", "replace")
         digest = hashlib.sha256(data).hexdigest()
         name = f"ui_dump/uiautomator_{digest[:16]}.xml"
-        self._once(name, data)
+        self._write_once(name, data)
         return name, digest
 
     def raw(self, data: bytes) -> Fields:
-        """Where an oracle's raw result is kept; digest and size are those of the whole."""
+        """Store a raw oracle result, cut at RAW_LIMIT; digest and size are those of all of it."""
         digest = hashlib.sha256(data).hexdigest()
         name = f"oracle_raw/{digest[:16]}.txt"
-        self._once(name, data[:RAW_LIMIT])
+        self._write_once(name, data[:RAW_LIMIT])
         return {"file": name, "sha256": digest, "size": len(data)}
 
-    def _once(self, name: str, data: bytes) -> None:
+    def _write_once(self, name: str, data: bytes) -> None:
         path = self.folder / name
         with _writing():
             if not path.exists():
@@ -112,11 +112,11 @@ class Bundle:
     def document(self, name: str, fields: Fields) -> None:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1)
         with _writing():
-            (self.folder / name).write_text(whole(text) + "\n", encoding="utf-8")
+            (self.folder / name).write_text(replace_surrogates(text) + "\n", encoding="utf-8")
 
 
-def whole(text: str) -> str:
-    """Halves of a character, which JSON can carry and UTF-8 cannot, become question marks."""
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which JSON can hold and UTF-8 cannot, by question marks."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -1,6 +1,6 @@
-"""Is this bundle whole? Its MANIFEST.json, written last, names every file with size and sha256.
+"""Seals a bundle with MANIFEST.json (size and sha256 of every file) and verifies the seal.
 
-The manifest's own digest stands in the journal, so the chain reaches from there to every byte.
+The manifest's own digest is in the journal, so the journal's hash chain covers every byte.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Measure = tuple[int, str] | None  # size and sha256; None: not a plain file
 
 
 class NotSealable(EmufarmError):
-    """The folder holds what no bundle may hold: a link, a device, a socket."""
+    """The folder holds something that no bundle may hold: a link, a device, a socket."""
 
 
-class File(BaseModel):
+class SealedFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     path: str
@@ -40,18 +40,18 @@ class Manifest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     schema_version: int = Field(ge=SCHEMA, le=SCHEMA)
-    files: list[File]
+    files: list[SealedFile]
 
 
 def seal(folder: Path) -> str:
-    """Write the manifest over everything that is there; its digest.
+    """Write the manifest of every file in the folder; the manifest's digest.
 
-    Only the manifest is synced: a file that a power cut takes is then found missing.
+    Only the manifest is synced: `verify` then reports a file that a power cut lost.
     """
     files = []
     for path, status in entries(folder):
         if not stat.S_ISREG(status.st_mode):
-            raise NotSealable(f"{folder / path} is not a plain file and cannot be evidence")
+            raise NotSealable(f"{folder / path} is not a plain file and cannot be sealed")
         if path != NAME:
             size, sha256 = _measure(folder / path)
             files.append({"path": path, "size": size, "sha256": sha256})
@@ -76,7 +76,7 @@ def sealed(folder: Path) -> bool:
 
 
 def verify(folder: Path) -> list[str]:
-    """What is wrong with a sealed bundle, a sentence each; nothing, where it is whole."""
+    """The problems of a sealed bundle, one sentence each; none if it is as it was sealed."""
     problems = []
     found: dict[str, Measure] = {}
     for path, status in entries(folder):
@@ -90,11 +90,11 @@ def verify(folder: Path) -> list[str]:
 
 
 def compare(folder: Path, found: Mapping[str, Measure]) -> list[str]:
-    """What is wrong with the files that were found below the folder, by its manifest."""
+    """The differences between the files that were found below the folder and its manifest."""
     try:
         named = {file.path: (file.size, file.sha256) for file in _read(folder).files}
     except (OSError, ValueError) as error:
-        return [f"{NAME}: {_why(error)}"]
+        return [f"{NAME}: {_reason(error)}"]
     problems = []
     for path, measure in found.items():
         if path == NAME or measure is None:
@@ -107,7 +107,7 @@ def compare(folder: Path, found: Mapping[str, Measure]) -> list[str]:
 
 
 def entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Everything below the folder but the folders themselves, sorted by path; no link followed."""
+    """Everything below the folder except folders, sorted by path; links are not followed."""
     found = []
     for at, folders, files in os.walk(folder):
         here = Path(at)
@@ -118,7 +118,7 @@ def entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in it durable."""
+    """Sync the folder itself, which makes the names in it durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -135,7 +135,7 @@ def _read(folder: Path) -> Manifest:
     manifest = Manifest.model_validate_json(data)
     paths = [file.path for file in manifest.files]
     if paths != sorted(set(paths)) or canonical(manifest.model_dump()) + b"\n" != data:
-        raise ValueError("not in the canonical spelling")
+        raise ValueError("not canonical JSON with sorted paths")
     return manifest
 
 
@@ -150,7 +150,7 @@ def _measure(path: Path) -> tuple[int, str]:
     return size, hasher.hexdigest()
 
 
-def _why(error: OSError | ValueError) -> str:
+def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return f"not a manifest: {'.'.join(map(str, first['loc']))} {first['msg']}"

@@ -22,7 +22,7 @@ from ..coordinator.transitions import AttemptCommitted, AttemptFenced, Stored
 from ..errors import EmufarmError, UsageError
 from ..evidence import attempt, summary
 from ..evidence.attempt import AttemptRecord
-from ..evidence.bundle import whole
+from ..evidence.bundle import replace_surrogates
 from ..oracle.combine import combine
 from ..oracle.factory import make_oracle, question_fields
 from ..oracle.recompute import recompute
@@ -137,7 +137,7 @@ def _asked(record: AttemptRecord, events: list[Event]) -> list[str]:
         text = f"{attempt.NAME}: it says that nothing was asked, and {ORACLES} that something was"
         return [text] if events else []
     found = combine(events)
-    text = whole(found.text)[: attempt.TEXT_LIMIT]
+    text = replace_surrogates(found.text)[: attempt.TEXT_LIMIT]
     if replace(found, text=text, proven=said.proven) == said:
         return []
     return [f"{attempt.NAME}: what was asked is not what {ORACLES} says"]

@@ -22,7 +22,7 @@ from ..episode.attempt import AttemptResult, attempt
 from ..episode.case_site import Site
 from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
-from ..evidence.bundle import Bundle, EvidenceLost, wall_ms, whole
+from ..evidence.bundle import Bundle, EvidenceLost, replace_surrogates, wall_ms
 from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared, mismatches
@@ -207,7 +207,7 @@ def _short(word: W) -> W:
     """The same words bounded everywhere, so that judging again gives them again."""
     if word is None:
         return word
-    return replace(word, text=whole(word.text)[: attempt_file.TEXT_LIMIT])
+    return replace(word, text=replace_surrogates(word.text)[: attempt_file.TEXT_LIMIT])
 
 
 def unplayed(trouble: Trouble) -> AttemptResult:

@@ -20,7 +20,7 @@ from orchestrator.agent.command_agent import Command
 from orchestrator.agent.http_agent import Contained, Http
 from orchestrator.agent.protocol import MOST_REPLY
 from orchestrator.cases.model import Budget
-from orchestrator.evidence.archive import Limits
+from orchestrator.evidence.archive import ArchiveLimits
 from orchestrator.outcome import Reason
 from tests.agent.raw_server import PATIENCE_S, Deed, Server, answer, said
 from tests.agent.screens import element, seen
@@ -194,7 +194,7 @@ def test_no_agent_can_say_so_much_that_its_bundle_is_refused() -> None:
     """The attempt would be infrastructure's, and the agent have bought itself another."""
     steps = next(one.le for one in Budget.model_fields["steps"].metadata if isinstance(one, Le))
     assert isinstance(steps, int)
-    assert steps * MOST_REPLY < Limits().bytes / 4
+    assert steps * MOST_REPLY < ArchiveLimits().bytes / 4
 
 
 def test_a_reply_without_bounds_is_invalid(serve: Serve) -> None:

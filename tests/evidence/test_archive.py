@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.evidence import archive, manifest
-from orchestrator.evidence.archive import BadArchive, Limits
+from orchestrator.evidence.archive import ArchiveLimits, BadArchive
 
-GENEROUS = Limits()
+GENEROUS = ArchiveLimits()
 
 
 def sealed(folder: Path, files: dict[str, bytes]) -> Path:
@@ -39,7 +39,7 @@ def packed(bundle: Path) -> bytes:
     return target.read_bytes()
 
 
-def arrive(data: bytes, target: Path, limits: Limits = GENEROUS) -> str:
+def arrive(data: bytes, target: Path, limits: ArchiveLimits = GENEROUS) -> str:
     return archive.unpack(io.BytesIO(data), target, manifest.digest, limits)
 
 
@@ -124,14 +124,14 @@ def test_a_hostile_archive_leaves_nothing(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        (Limits(bytes=4000), "larger than the limit"),
-        (Limits(files=3), "more than 3 files"),
-        (Limits(depth=1), "too deep or too long"),
-        (Limits(path_bytes=100), "too deep or too long"),
+        (ArchiveLimits(bytes=4000), "larger than the limit"),
+        (ArchiveLimits(files=3), "more than 3 files"),
+        (ArchiveLimits(depth=1), "too deep or too long"),
+        (ArchiveLimits(path_bytes=100), "too deep or too long"),
     ],
 )
 def test_limits_are_kept_while_it_streams(
-    bundle: Path, tmp_path: Path, limits: Limits, words: str
+    bundle: Path, tmp_path: Path, limits: ArchiveLimits, words: str
 ) -> None:
     with pytest.raises(BadArchive, match=words):
         arrive(packed(bundle), tmp_path / "there" / "attempt-1", limits)

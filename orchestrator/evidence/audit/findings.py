@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from ..bundle import whole
+from ..bundle import replace_surrogates
 from .rules import RULES
 
 MAX_PER_RULE = 20  # findings of one rule in one file
@@ -48,4 +48,4 @@ class Findings:
 def printable(text: str) -> str:
     """Shorten and escape a text: evidence may hold anything, also control codes of a terminal."""
     short = text if len(text) <= _TEXT_LIMIT else text[: _TEXT_LIMIT - 3] + "..."
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in whole(short))
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in replace_surrogates(short))
