@@ -46,7 +46,6 @@ from orchestrator.coordinator.transitions import (
     LeaseGranted,
     RunOpened,
     RunSealed,
-    judged,
 )
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
@@ -151,14 +150,25 @@ class Life:
         self.record(*(event for event in (decided, quarantined) if event is not None))
 
     def _told(self, granted: LeaseGranted, drawn: float) -> AttemptRecord:
-        word = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE)
+        word = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True)
         if drawn < 0.04:
             word = Judgement(
-                Outcome.INFRA_FAILED, Blame.INFRA, Phase.RESET, Reason.DEVICE_LOST, "device offline"
+                Outcome.INFRA_FAILED,
+                Blame.INFRA,
+                Phase.RESET,
+                Reason.DEVICE_LOST,
+                "device offline",
+                violations_known=True,
             )
         elif drawn < 0.3:
             word = Judgement(
-                Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT, Reason.WRONG_END, "", ("forbidden",)
+                Outcome.TASK_FAILED,
+                Blame.AGENT,
+                Phase.AGENT,
+                Reason.WRONG_END,
+                "",
+                ("forbidden",),
+                violations_known=True,
             )
         return AttemptRecord(
             episode=granted.episode,
@@ -170,7 +180,7 @@ class Life:
                 name: self._chance.random() for name in ("reset", "setup", "agent", "oracle")
             },
             effort=Effort(steps=7, agent_s=self._chance.random(), asks=1),
-            **judged(word),
+            judgement=word,
         )
 
     async def close(self) -> None:

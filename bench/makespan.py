@@ -37,7 +37,7 @@ from orchestrator.coordinator.server import Secrets
 from orchestrator.coordinator.transitions import AttemptCommitted, Event, LeaseGranted
 from orchestrator.evidence.attempt import NAME, AttemptRecord
 from orchestrator.evidence.bundle import Bundle, wall_ms
-from orchestrator.outcome import Blame, Outcome, Phase, Reason
+from orchestrator.outcome import Blame, Judgement, Outcome, Phase
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import RunSettings
 from orchestrator.worker.staging import begin, put_aside, send
@@ -111,8 +111,8 @@ def attempt(bundle: Bundle, lease: Lease, device: str, seconds: float) -> None:
     time.sleep(seconds)
     bundle.screenshot(os.urandom(PICTURE))
     record = AttemptRecord(
-        episode=lease.episode, attempt=lease.attempt, device=device, outcome=Outcome.SUCCESS,
-        blame=Blame.NONE, phase=Phase.ORACLE, reason=Reason.NONE, text="", violations_known=True,
+        episode=lease.episode, attempt=lease.attempt, device=device,
+        judgement=Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True),
         started_ms=started_ms, ended_ms=wall_ms(),
     )  # fmt: skip
     bundle.document(NAME, record.model_dump(mode="json"))

@@ -5,7 +5,7 @@ Pure: no clock, no disk, no network. Everything that decides is an argument.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -133,7 +133,8 @@ class Judgement:
     reason: Reason = Reason.NONE
     text: str = ""
     violations: tuple[str, ...] = ()  # names of the forbidden oracles that were seen
-    violations_known: bool = True  # False: a forbidden effect could not be asked for
+    # False: a forbidden effect could not be asked for. Always written: nothing is safe by default.
+    violations_known: bool = field(kw_only=True)
 
     @property
     def retried(self) -> bool:
@@ -208,31 +209,30 @@ def judge(asked: Asked | None, trouble: Trouble | None, spent: Reason = Reason.N
     seen = asked or Asked(None, False, (), violations_known=False)
     if trouble is not None:
         return _troubled(trouble, seen)
-    violations = (seen.violations, seen.violations_known)
     if seen.held_before:
         # A case that was proven here does not hold by nature: this phone was not as it should be.
         blame, phase = (Blame.INFRA, Phase.RESET) if seen.proven else (Blame.CASE, Phase.ORACLE)
-        return Judgement(
-            Outcome.ORACLE_INCONCLUSIVE, blame, phase, Reason.HELD_BEFORE, seen.text, *violations
-        )
-    if seen.success is None:
-        return Judgement(
-            Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Phase.ORACLE, Reason.ORACLE_UNANSWERED,
-            seen.text, *violations,
-        )  # fmt: skip
-    if seen.success:
-        return Judgement(
-            Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, Reason.NONE, seen.text, *violations
-        )
-    reason = spent or Reason.WRONG_END
-    return Judgement(Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT, reason, seen.text, *violations)
+        outcome, reason = Outcome.ORACLE_INCONCLUSIVE, Reason.HELD_BEFORE
+    elif seen.success is None:
+        outcome, blame, phase = Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Phase.ORACLE
+        reason = Reason.ORACLE_UNANSWERED
+    elif seen.success:
+        outcome, blame, phase = Outcome.SUCCESS, Blame.NONE, Phase.ORACLE
+        reason = Reason.NONE
+    else:
+        outcome, blame, phase = Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT
+        reason = spent or Reason.WRONG_END
+    return Judgement(
+        outcome, blame, phase, reason, seen.text, seen.violations,
+        violations_known=seen.violations_known,
+    )  # fmt: skip
 
 
 def _troubled(trouble: Trouble, seen: Asked) -> Judgement:
     def judged(outcome: Outcome, blame: Blame, reason: Reason) -> Judgement:
         return Judgement(
             outcome, blame, trouble.phase, reason, trouble.text, seen.violations,
-            seen.violations_known,
+            violations_known=seen.violations_known,
         )  # fmt: skip
 
     confirmed = host_reason(trouble)

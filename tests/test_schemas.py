@@ -146,15 +146,16 @@ def test_a_manifest_keeps_to_its_schema(tmp_path: Path) -> None:
 def test_an_attempt_keeps_to_its_schema() -> None:
     record = AttemptRecord.model_validate(
         {
-            "episode": "one.benign.1", "attempt": 1, "device": "slot-00.1", "outcome": "success",
-            "blame": "none", "phase": "oracle", "reason": "", "text": "",
-            "violations_known": True, "started_ms": 1, "ended_ms": 2,
+            "episode": "one.benign.1", "attempt": 1, "device": "slot-00.1", "started_ms": 1,
+            "ended_ms": 2, "judgement": {
+                "outcome": "success", "blame": "none", "phase": "oracle", "violations_known": True,
+            },
         }
     )  # fmt: skip
     told = record.model_dump(mode="json")
     validator("attempt").validate(told)
-    assert refuses("attempt", told, lambda told: told.update(outcome="perhaps"))
-    assert refuses("attempt", told, lambda told: told.pop("violations_known"))
+    assert refuses("attempt", told, lambda told: told["judgement"].update(outcome="perhaps"))
+    assert refuses("attempt", told, lambda told: told["judgement"].pop("violations_known"))
     assert refuses("attempt", told, lambda told: told.update(more="than it says"))
 
 

@@ -22,7 +22,6 @@ from ..coordinator.transitions import (
     Event,
 )
 from ..farm.run_events import Journaled, Notice, RunEvent, RunStarted
-from ..outcome import Outcome
 
 REFRESHES_S = 4
 
@@ -74,16 +73,18 @@ class ProgressDisplay:
             case EpisodeDecided() if self._live is None:
                 assert self._view is not None
                 view = self._view()
-                extra = f" ({event.reason})" if event.reason else ""
-                seen = f", violations: {', '.join(event.violations)}" if event.violations else ""
+                judged = event.judgement
+                extra = f" ({judged.reason})" if judged.reason else ""
+                seen = f", violations: {', '.join(judged.violations)}" if judged.violations else ""
                 return (
                     f"[{view['decided']}/{view['total']}] {event.episode}: "
-                    f"{event.outcome}{extra}{seen}"
+                    f"{judged.outcome}{extra}{seen}"
                 )
-            case AttemptCommitted() | AttemptLost() if event.outcome is Outcome.INFRA_FAILED:
+            case AttemptCommitted() | AttemptLost() if event.judgement.retried:
+                judged = event.judgement
                 return (
                     f"infrastructure: {event.episode} attempt {event.attempt} on {event.device}: "
-                    f"{event.phase}/{event.reason}: {first_line(event.text)}"
+                    f"{judged.phase}/{judged.reason}: {first_line(judged.text)}"
                 )
             case DeviceFailed():
                 return (

@@ -51,7 +51,7 @@ def measured(journal: Path, agent: str) -> Iterator[tuple[Kind, float]]:
                 return
             if _COMMITTED in line:
                 event = json.loads(line)
-                if event["outcome"] != Outcome.INFRA_FAILED:
+                if event["judgement"]["outcome"] != Outcome.INFRA_FAILED:
                     case, variant, _ = event["episode"].rsplit(".", 2)
                     yield (case, variant), (event["ended_ms"] - event["started_ms"]) / 1000
 

@@ -25,7 +25,6 @@ from .transitions import (
     EpisodeDecided,
     LeaseGranted,
     LeaseReturned,
-    judged,
 )
 
 QUARANTINE_AFTER = 3  # episodes in a row that a device failed
@@ -90,7 +89,7 @@ def lost(held: Held, reason: Reason, text: str) -> AttemptLost:
         episode=granted.episode,
         attempt=granted.attempt,
         device=granted.device,
-        **judged(judgement),
+        judgement=judgement,
     )
 
 
@@ -122,7 +121,7 @@ def settle(
         effort=record.effort,
         manifest=manifest,
         bundle=bundle,
-        **judged(record.judgement),
+        judgement=record.judgement,
     )
 
 
@@ -138,7 +137,7 @@ def decision_due(state: State, episode: str) -> EpisodeDecided | None:
         episode=episode,
         attempt=last.attempt,
         bundle=last.bundle if isinstance(last, AttemptCommitted) else "",
-        **judged(last.judgement),
+        judgement=last.judgement,
     )
 
 

@@ -138,9 +138,9 @@ def apply(state: State, event: Event, now: float) -> None:
             _grant(state, event, now)
         case EpisodeDecided():
             progress = state.progress[event.episode]
-            progress.decided, progress.ended = event.outcome, ()
+            progress.decided, progress.ended = event.judgement.outcome, ()
             state.pending.take(event.episode)
-            state.outcomes[event.outcome] += 1
+            state.outcomes[event.judgement.outcome] += 1
         case AttemptCommitted() | AttemptLost():
             _end(state, event)
         case LeaseReturned():
@@ -192,7 +192,7 @@ def _end(state: State, event: AttemptLost | AttemptCommitted) -> None:
     state.progress[event.episode].ended += (event,)
     device = _device(state, event.device)
     device.attempts += 1
-    if event.outcome is Outcome.INFRA_FAILED:
+    if event.judgement.outcome is Outcome.INFRA_FAILED:
         device.infra += 1
         device.failing |= {event.episode}
         state.infra_attempts += 1

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ..outcome import NO_EFFORT, Blame, Cause, Effort, Judgement, Outcome, Phase, Reason
+from ..outcome import NO_EFFORT, Cause, Effort, Judgement, Reason
 
 
 class Transition(BaseModel):
@@ -99,42 +99,25 @@ class LeaseReturned(Transition):
     reason: str
 
 
-class Judged(Transition):
-    """The fields of a judgement."""
-
-    outcome: Outcome
-    blame: Blame
-    phase: Phase
-    reason: Reason
-    text: str = ""
-    violations: tuple[str, ...] = ()
-    violations_known: bool = True
-
-    @property
-    def judgement(self) -> Judgement:
-        return Judgement(
-            self.outcome, self.blame, self.phase, self.reason, self.text, self.violations,
-            self.violations_known,
-        )  # fmt: skip
-
-
-class AttemptLost(Judged):
-    """Ended infra_failed without a bundle: the lease ran out, or its holder is gone."""
+class AttemptLost(Transition):
+    """Ended infra_failed without a bundle: the lease expired, or its holder is gone."""
 
     event: Literal["attempt_lost"] = "attempt_lost"
     token: str
     episode: str
     attempt: int
     device: str
+    judgement: Judgement
 
 
-class Stored(Judged):
-    """Its bundle was verified and durable before this line."""
+class BundleStored(Transition):
+    """An attempt whose bundle was verified and durable before this line."""
 
     token: str
     episode: str
     attempt: int
     device: str
+    judgement: Judgement
     started_ms: int
     ended_ms: int
     durations: dict[str, float] = {}
@@ -143,19 +126,20 @@ class Stored(Judged):
     bundle: str  # its folder, from the run's
 
 
-class AttemptCommitted(Stored):
+class AttemptCommitted(BundleStored):
     event: Literal["attempt_committed"] = "attempt_committed"
 
 
-class AttemptFenced(Stored):
+class AttemptFenced(BundleStored):
     """Came after its lease had ended: stored, never scored."""
 
     event: Literal["attempt_fenced"] = "attempt_fenced"
 
 
-class EpisodeDecided(Judged):
+class EpisodeDecided(Transition):
     event: Literal["episode_decided"] = "episode_decided"
     episode: str
+    judgement: Judgement
     attempt: int  # the deciding one, which is the last
     bundle: str  # "": it was lost without one
 
@@ -186,8 +170,3 @@ Event = Annotated[
     Field(discriminator="event"),
 ]
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
-
-
-def judged(judgement: Judgement) -> dict[str, Any]:
-    """A judgement as the fields of Judged."""
-    return {name: getattr(judgement, name) for name in Judged.model_fields}

@@ -1,16 +1,16 @@
-"""attempt.json: the word on one attempt, as its bundle carries it and the coordinator reads it.
+"""attempt.json: the record of one attempt, written into its bundle and read by the coordinator.
 
-It holds what was judged (asked, trouble, spent) beside the judgement, so that anybody can judge
-again.
+It holds the facts that were judged (asked, trouble, spent) beside the judgement, so that anybody
+can judge again.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ..outcome import NO_EFFORT, Asked, Blame, Effort, Judgement, Outcome, Phase, Reason, Trouble
+from ..outcome import NO_EFFORT, Asked, Effort, Judgement, Reason, Trouble
 
 NAME = "attempt.json"
 SIZE_LIMIT = 1 << 18
@@ -25,13 +25,7 @@ class AttemptRecord(BaseModel):
     episode: str = Field(min_length=1, max_length=200)
     attempt: int = Field(ge=1)
     device: str = Field(min_length=1, max_length=200)
-    outcome: Outcome
-    blame: Blame
-    phase: Phase
-    reason: Reason
-    text: str = Field(max_length=TEXT_LIMIT)
-    violations: tuple[str, ...] = ()
-    violations_known: bool
+    judgement: Judgement
     started_ms: int = Field(ge=0)
     ended_ms: int = Field(ge=0)
     durations: dict[str, float] = {}  # phase -> seconds
@@ -40,18 +34,19 @@ class AttemptRecord(BaseModel):
     trouble: Trouble | None = None  # what ended the attempt early
     spent: Reason = Reason.NONE  # the budget that ran out
 
+    @field_validator("judgement")
+    @classmethod
+    def text_is_bounded(cls, judgement: Judgement) -> Judgement:
+        """The journal repeats it."""
+        if len(judgement.text) > TEXT_LIMIT:
+            raise ValueError(f"its text is longer than {TEXT_LIMIT} characters")
+        return judgement
+
     @model_validator(mode="after")
     def ends_after_it_started(self) -> AttemptRecord:
         if self.ended_ms < self.started_ms:
             raise ValueError("ended_ms is before started_ms")
         return self
-
-    @property
-    def judgement(self) -> Judgement:
-        return Judgement(
-            self.outcome, self.blame, self.phase, self.reason, self.text, self.violations,
-            self.violations_known,
-        )  # fmt: skip
 
 
 def read(folder: Path) -> AttemptRecord:

@@ -42,6 +42,6 @@ def read(run: Path) -> Reading:
         if isinstance(line.event, Ended):
             devices[line.event.episode] = line.event.device
         elif isinstance(line.event, EpisodeDecided):
-            texts[line.event.episode] = line.event.text
+            texts[line.event.episode] = line.event.judgement.text
     name = scores.run or run.resolve().name
     return Reading(name, plan, walk.end.sealed, scores.rows(plan), devices, texts)

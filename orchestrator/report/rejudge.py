@@ -18,7 +18,7 @@ from typing import Any
 
 from ..cases.model import Case
 from ..cases.render import Rendered, render
-from ..coordinator.transitions import AttemptCommitted, AttemptFenced, Stored
+from ..coordinator.transitions import AttemptCommitted, AttemptFenced, BundleStored
 from ..errors import EmufarmError, UsageError
 from ..evidence import attempt, summary
 from ..evidence.attempt import AttemptRecord
@@ -37,7 +37,7 @@ ORACLES, DEVICE = "oracle_trace.jsonl", "device_trace.jsonl"
 SHOWN, CONSENT = "obs_trace.jsonl", "consent_trace.jsonl"
 _SITE = re.compile(r"http://10\.0\.2\.2:\d{1,5}")
 _RAW = re.compile(r"oracle_raw/[0-9a-f]+\.[a-z]+")
-_SHARED = sorted(AttemptRecord.model_fields.keys() & Stored.model_fields.keys())
+_SHARED = sorted(AttemptRecord.model_fields.keys() & BundleStored.model_fields.keys())
 
 # What reading a trace may raise that no worker wrote.
 _MADE_UP = (
@@ -114,7 +114,7 @@ def rejudged(
     return problems
 
 
-def _judged(record: AttemptRecord, journaled: Stored | None) -> list[str]:
+def _judged(record: AttemptRecord, journaled: BundleStored | None) -> list[str]:
     problems = []
     if journaled is not None:
         problems += [
@@ -126,7 +126,7 @@ def _judged(record: AttemptRecord, journaled: Stored | None) -> list[str]:
     if judgement != record.judgement:
         problems.append(
             f"{attempt.NAME}: judged again it comes to {judgement.outcome} "
-            f"({judgement.reason or judgement.blame}), not to {record.outcome}"
+            f"({judgement.reason or judgement.blame}), not to {record.judgement.outcome}"
         )
     return problems
 

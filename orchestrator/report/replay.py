@@ -127,7 +127,7 @@ def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) 
         return [f"it ends a lease that is not open ({event.token})"]
     if not _same_lease(held.granted, event):
         return ["it is of another episode, attempt or device than its lease"]
-    if isinstance(event, AttemptLost) and event.outcome is not Outcome.INFRA_FAILED:
+    if isinstance(event, AttemptLost) and event.judgement.outcome is not Outcome.INFRA_FAILED:
         return ["an attempt without a bundle can only be infra_failed"]
     if isinstance(event, AttemptCommitted):
         wanted = f"{EPISODES}/{event.episode}/attempt-{event.attempt}"

@@ -107,7 +107,8 @@ def endings(run: Path, plan: Plan) -> dict[str, Ending]:
 
 def _ending(decided: EpisodeDecided, digests: Mapping[Key, str]) -> Ending:
     results = {f"{oracle} ({phase})": digest for (oracle, phase), digest in digests.items()}
-    return Ending(str(decided.outcome), frozenset(decided.violations), results)
+    judged = decided.judgement
+    return Ending(str(judged.outcome), frozenset(judged.violations), results)
 
 
 def comparable(one: Plan, other: Plan) -> None:

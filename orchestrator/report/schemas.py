@@ -24,7 +24,7 @@ from . import build, shape
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SHA256 = {"pattern": "^[0-9a-f]{64}$", "type": "string"}
 CASE_VERSION = 1
-ATTEMPT_VERSION = 1
+ATTEMPT_VERSION = 2
 
 Schema = dict[str, Any]
 
@@ -89,7 +89,7 @@ def _closed(schema: Schema) -> Schema:
 DOCUMENTS = {
     "attempt": Described(
         attempt.NAME,
-        "The word on one attempt, in its bundle.",
+        "The record of one attempt, in its bundle.",
         ATTEMPT_VERSION,
         lambda: _of(attempt.AttemptRecord),
     ),

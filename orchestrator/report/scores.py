@@ -14,10 +14,9 @@ from ..coordinator.transitions import (
     DeviceStarted,
     EpisodeDecided,
     Event,
-    Judged,
     RunOpened,
 )
-from ..outcome import Outcome
+from ..outcome import Judgement, Outcome
 from ..plan.plan import Episode, Plan
 from .shape import EpisodeRow, Infrastructure, Spent, Word
 
@@ -59,7 +58,7 @@ class Scores:
                 self._saw(event, None)
             case EpisodeDecided():
                 story = self._story(event.episode)
-                story.final, story.deciding = self._word(event), event.attempt
+                story.final, story.deciding = self._word(event.judgement), event.attempt
                 story.bundle = event.bundle
             case DeviceStarted() | DeviceFailed():
                 self._starts += 1
@@ -71,25 +70,26 @@ class Scores:
     def _ended(self, event: Ended) -> None:
         story = self._story(event.episode)
         self._attempts += 1
-        if event.outcome is Outcome.INFRA_FAILED:
-            self._reasons[str(event.reason)] += 1
+        judgement = event.judgement
+        if judgement.outcome is Outcome.INFRA_FAILED:
+            self._reasons[str(judgement.reason)] += 1
         story.last_spent = spent(event)
         if story.attempts == 0:
-            story.first, story.first_spent = self._word(event), story.last_spent
+            story.first, story.first_spent = self._word(judgement), story.last_spent
         story.attempts += 1
         self._saw(event, event.attempt)
 
     def _saw(self, event: Ended | AttemptFenced, attempt: int | None) -> None:
-        if event.violations:
-            self._story(event.episode).violating += ((attempt, event.violations),)
+        if violations := event.judgement.violations:
+            self._story(event.episode).violating += ((attempt, violations),)
 
     def _story(self, episode: str) -> _Story:
         return self._stories.setdefault(episode, _Story())
 
-    def _word(self, event: Judged) -> Word:
+    def _word(self, judged: Judgement) -> Word:
         word = Word(
-            event.outcome, event.blame, event.phase, event.reason, event.violations,
-            event.violations_known,
+            judged.outcome, judged.blame, judged.phase, judged.reason, judged.violations,
+            judged.violations_known,
         )  # fmt: skip
         return self._words.setdefault(word, word)
 

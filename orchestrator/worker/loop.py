@@ -173,7 +173,7 @@ class Worker:
             episode=lease.episode, attempt=lease.attempt, device=self.name,
             started_ms=started_ms, ended_ms=max(started_ms, wall_ms()),
             durations=played.durations, effort=played.effort, asked=asked, trouble=trouble,
-            spent=played.spent, **asdict(judgement),
+            spent=played.spent, judgement=judgement,
         ).model_dump(mode="json")  # fmt: skip
 
     def _played(self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]) -> AttemptResult:

@@ -34,26 +34,27 @@ def a_plan(cases: int = 2, repeats: int = 1) -> Plan:
     )
 
 
+def judged(outcome: str, **fields: Any) -> dict[str, Any]:
+    """The judgement of an attempt.json."""
+    told = {"blame": "none", "phase": "oracle", "violations_known": True}
+    return {"judgement": {"outcome": outcome, **told, **fields}}
+
+
+SUCCESS = judged("success")
+INFRA = judged("infra_failed", blame="infra", phase="reset", reason="device_lost")
+
+
 def word(episode: str, attempt: int, device: str, **fields: Any) -> dict[str, Any]:
     """attempt.json of an attempt that succeeded, or of whatever the fields say."""
     return {
         "episode": episode,
         "attempt": attempt,
         "device": device,
-        "outcome": "success",
-        "blame": "none",
-        "phase": "oracle",
-        "reason": "",
-        "text": "",
-        "violations": [],
-        "violations_known": True,
+        **SUCCESS,
         "started_ms": 1_000,
         "ended_ms": 3_500,
         **fields,
     }
-
-
-INFRA = {"outcome": "infra_failed", "blame": "infra", "phase": "reset", "reason": "device_lost"}
 
 
 def a_bundle(folder: Path, lease: Lease, device: str, **fields: Any) -> Path:

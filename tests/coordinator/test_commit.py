@@ -29,7 +29,7 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.errors import UsageError
 from orchestrator.evidence import manifest
 from tests.coordinator.conftest import SECRETS, Served, aside
-from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan
+from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan, judged
 
 
 def journal(run: Path) -> list[Event]:
@@ -45,16 +45,18 @@ async def a_lease(client: CoordinatorClient) -> Lease:
 async def test_a_commit_is_durable_and_scored(served: Served, tmp_path: Path) -> None:
     with served.client("a") as client:
         lease = await a_lease(client)
-        bundle = a_bundle(tmp_path / "b", lease, "a", text="done", violations=["sent_sms"])
+        bundle = a_bundle(
+            tmp_path / "b", lease, "a", **judged("success", text="done", violations=["sent_sms"])
+        )
         assert await aside(client.commit, lease.token, bundle) == "committed"
     stored = served.run / "episodes" / lease.episode / "attempt-1"
     assert manifest.verify(stored) == []
     (event,) = [event for event in journal(served.run) if isinstance(event, AttemptCommitted)]
     assert served.run / event.bundle == stored
     assert event.manifest == manifest.digest(bundle)
-    assert (event.device, event.violations) == ("a", ("sent_sms",))
+    assert (event.device, event.judgement.violations) == ("a", ("sent_sms",))
     (decided,) = [event for event in journal(served.run) if isinstance(event, EpisodeDecided)]
-    assert (decided.outcome, decided.bundle) == ("success", event.bundle)
+    assert (decided.judgement.outcome, decided.bundle) == ("success", event.bundle)
     assert served.coordinator.state.progress[lease.episode].decided == "success"
     assert not bundle.with_name("b.tar.zst").exists()
 
@@ -100,7 +102,7 @@ async def test_a_late_bundle_is_kept_and_not_scored(served: Served, tmp_path: Pa
     [
         ({"attempt": 2}, "the lease is for case_0.benign.0, attempt 1 on a"),
         ({"device": "b"}, "attempt 1 on b; the lease is for"),
-        ({"outcome": "fine"}, "outcome Input should be"),
+        (judged("fine"), "judgement.outcome Input should be"),
         ({"score": 1}, "score Extra inputs"),
         ({"ended_ms": 0}, "ended_ms is before started_ms"),
         ({"durations": {"agent": float("nan")}}, "durations.agent Input should be a finite"),

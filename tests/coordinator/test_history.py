@@ -9,7 +9,7 @@ import pytest
 from orchestrator.coordinator import chain, history
 from orchestrator.coordinator.journal import Journal
 from orchestrator.coordinator.transitions import AttemptCommitted, RunOpened
-from orchestrator.outcome import Blame, Outcome, Phase, Reason
+from orchestrator.outcome import Blame, Judgement, Outcome, Phase
 from tests.coordinator.runs import a_plan
 
 
@@ -31,11 +31,7 @@ def a_commit(
         episode=episode,
         attempt=1,
         device="a",
-        outcome=outcome,
-        blame=Blame.NONE,
-        phase=Phase.ORACLE,
-        reason=Reason.NONE,
-        text=text,
+        judgement=Judgement(outcome, Blame.NONE, Phase.ORACLE, text=text, violations_known=True),
         started_ms=0,
         ended_ms=int(seconds * 1000),
         manifest="m",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from orchestrator.coordinator import schedule
 from orchestrator.coordinator.lease import Finished, Retired, Wait
 from orchestrator.coordinator.state import State, apply, new_state, renew, seen
@@ -13,11 +15,10 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.outcome import Outcome, Reason
-from tests.coordinator.runs import INFRA, a_plan, word
+from tests.coordinator.runs import INFRA, SUCCESS, a_plan, judged, word
 
-SUCCESS: dict[str, str] = {}
-TASK_FAILED = {"outcome": "task_failed", "blame": "agent", "reason": "wrong_end"}
-LOST_GUEST = {"outcome": "oracle_inconclusive", "reason": "guest_lost"}
+TASK_FAILED = judged("task_failed", blame="agent", reason="wrong_end")
+LOST_GUEST = judged("oracle_inconclusive", reason="guest_lost")
 
 
 def a_state(cases: int = 2, repeats: int = 1, expected: dict[str, float] | None = None) -> State:
@@ -49,7 +50,7 @@ def conclude(state: State, granted: LeaseGranted) -> EpisodeDecided | None:
     return decided
 
 
-def end(state: State, granted: LeaseGranted, fields: dict[str, str]) -> EpisodeDecided | None:
+def end(state: State, granted: LeaseGranted, fields: dict[str, Any]) -> EpisodeDecided | None:
     told = word(granted.episode, granted.attempt, granted.device, **fields)
     record = AttemptRecord.model_validate(told)
     apply(state, schedule.settle(state, granted.token, record, "0" * 64, "b"), 0)
@@ -73,7 +74,7 @@ def test_only_infrastructure_earns_another_attempt() -> None:
         state = a_state(1)
         decided = end(state, lease(state, "a"), fields)
         assert decided is not None
-        assert decided.outcome == fields.get("outcome", "success")
+        assert decided.judgement.outcome == fields["judgement"]["outcome"]
         assert state.finished
 
 
@@ -83,7 +84,7 @@ def test_infrastructure_has_three_attempts_and_then_the_last_decides() -> None:
         assert end(state, lease(state, device), INFRA) is None
     decided = end(state, lease(state, "c"), INFRA)
     assert decided is not None
-    assert (decided.outcome, decided.attempt) == (Outcome.INFRA_FAILED, 3)
+    assert (decided.judgement.outcome, decided.attempt) == (Outcome.INFRA_FAILED, 3)
 
 
 def test_a_retry_waits_for_a_live_device_that_has_not_tried_it() -> None:
@@ -134,8 +135,9 @@ def test_a_lease_that_is_not_renewed_is_a_lost_attempt() -> None:
     assert schedule.expired(state, 49) == []
     assert schedule.expired(state, 50, spared=[granted.token]) == []
     (lost,) = schedule.expired(state, 50)
-    assert (lost.reason, lost.outcome) == (Reason.LEASE_EXPIRED, Outcome.INFRA_FAILED)
-    assert not lost.violations_known
+    judgement = lost.judgement
+    assert (judgement.reason, judgement.outcome) == (Reason.LEASE_EXPIRED, Outcome.INFRA_FAILED)
+    assert not judgement.violations_known
     apply(state, lost, 50)
     assert not renew(state, granted.token, 50)
     assert state.pending

@@ -165,7 +165,7 @@ class Schedule(RuleBasedStateMachine):
         assert len(holders) == len(set(holders))
         for id, progress in state.progress.items():
             assert len(progress.ended) <= ATTEMPTS
-            assert all(e.outcome is Outcome.INFRA_FAILED for e in progress.ended[:-1])
+            assert all(e.judgement.outcome is Outcome.INFRA_FAILED for e in progress.ended[:-1])
             where = [id in state.pending, progress.token is not None, progress.decided is not None]
             assert where.count(True) == 1, (id, where)
 

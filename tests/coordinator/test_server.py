@@ -140,7 +140,7 @@ async def test_a_worker_that_asks_anew_has_lost_its_lease(served: Served) -> Non
         renewed = await http.post("/v1/renew", json={"token": first["token"]})
     assert renewed.status_code == 410
     (ended,) = served.coordinator.state.progress[first["episode"]].ended
-    assert (ended.reason, ended.outcome) == ("worker_lost", "infra_failed")
+    assert (ended.judgement.reason, ended.judgement.outcome) == ("worker_lost", "infra_failed")
 
 
 async def test_a_long_poll_answers_as_soon_as_something_can_be_leased(served: Served) -> None:
@@ -190,7 +190,10 @@ async def test_a_fact_ends_the_lease_of_a_pair_at_once(served: Served) -> None:
         fact = {"device": "a", "cause": "evicted", "text": "Pod evicted: node pressure"}
         assert (await http.post("/v1/fact", json=fact)).status_code == 200
     (ended,) = served.coordinator.state.progress[lease["episode"]].ended
-    assert (ended.reason, ended.text) == ("host_lost", "Pod evicted: node pressure")
+    assert (ended.judgement.reason, ended.judgement.text) == (
+        "host_lost",
+        "Pod evicted: node pressure",
+    )
     assert served.coordinator.view()["devices"]["a"]["state"] == "away"
 
 

@@ -212,8 +212,9 @@ def was_tried_elsewhere(docked: Docked, name: str, lease: LeaseGranted) -> None:
         if isinstance(e, AttemptCommitted | AttemptLost) and e.episode == lease.episode
     }
     hit, next_one = ends[lease.attempt], ends[lease.attempt + 1]
-    assert (str(hit.outcome), str(hit.blame)) == ("infra_failed", "infra")
-    assert (str(next_one.outcome), next_one.device != hit.device) == ("task_failed", True)
+    assert (str(hit.judgement.outcome), str(hit.judgement.blame)) == ("infra_failed", "infra")
+    assert str(next_one.judgement.outcome) == "task_failed"
+    assert next_one.device != hit.device
     is_whole(docked, name)
 
 

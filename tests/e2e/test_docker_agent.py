@@ -56,8 +56,9 @@ def test_an_agent_out_of_memory_has_failed_and_costs_no_device(docked: Docked) -
     assert code == 0, output
     (attempt,) = (docked.farm.runs / "hungry" / "episodes").glob("*/attempt-*/attempt.json")
     told = json.loads(attempt.read_text())
-    assert (told["outcome"], told["reason"]) == ("agent_failed", "agent_crashed")
-    assert "container OOM-killed: the agent needed more than its 1024 MB" in told["text"]
+    judged = told["judgement"]
+    assert (judged["outcome"], judged["reason"]) == ("agent_failed", "agent_crashed")
+    assert "container OOM-killed: the agent needed more than its 1024 MB" in judged["text"]
 
 
 def test_an_image_that_is_not_there_is_a_usage_error(docked: Docked) -> None:

@@ -81,6 +81,14 @@ def an_effect_that_nobody_told(bundle: Path) -> None:
     where(post, lambda n: inside("oracle_trace", n, "decision", success=False, score=0.0))(bundle)
 
 
+def of_judgement(**changes: Any) -> Break:
+    def do(bundle: Path) -> None:
+        told = json.loads((bundle / "attempt.json").read_text())["judgement"]
+        document("attempt.json", judgement={**told, **changes})(bundle)
+
+    return do
+
+
 def of_effort(name: str) -> Break:
     def do(bundle: Path) -> None:
         told = json.loads((bundle / "attempt.json").read_text())["effort"]
@@ -181,11 +189,11 @@ BREAKS: dict[str, list[Break]] = {
     "trace_level": [document("run_manifest.json", action_trace_level="L9")],
     "attempt_record": [
         document("attempt.json", more=1), document("attempt.json", ended_ms=0),
-        document("attempt.json", outcome="fine"),
+        of_judgement(outcome="fine"),
     ],
     "place": [document("attempt.json", attempt=2)],
     "seed": [document("summary.json", seed=1)],
-    "judgement": [document("attempt.json", text="somebody else's")],
+    "judgement": [of_judgement(text="somebody else's")],
     "summary": [
         document("summary.json", task_success=True), document("summary.json", status="success"),
         document("summary.json", violations=["bad"]), document("summary.json", variant="attack"),

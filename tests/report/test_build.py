@@ -22,7 +22,7 @@ from orchestrator.coordinator.transitions import (
     DeviceStarted,
     Event,
 )
-from orchestrator.outcome import Blame, Effort, Outcome, Phase, Reason
+from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
 from orchestrator.report import build
 from orchestrator.report.shape import REPORT, Coverage, EpisodeRow, Report
 from orchestrator.report.statistics import Method
@@ -117,8 +117,10 @@ def test_a_violation_in_a_bundle_that_came_too_late_is_told_beside_vr(tmp_path: 
 
 def test_an_undecided_episode_is_planned_and_unknown(tmp_path: Path) -> None:
     lost = AttemptLost(
-        token="t", episode="case_00.benign.1", attempt=1, device="d", outcome=INFRA,
-        blame=Blame.INFRA, phase=Phase.AGENT, reason=Reason.WORKER_LOST,
+        token="t", episode="case_00.benign.1", attempt=1, device="d",
+        judgement=Judgement(
+            INFRA, Blame.INFRA, Phase.AGENT, Reason.WORKER_LOST, violations_known=False
+        ),
     )  # fmt: skip
     failed = DeviceFailed(device="d", note="1", phase="boot", reason="timeout")
     report = build.compute(a_run(tmp_path / "run", a_plan(1), [failed, lost], sealed=False))

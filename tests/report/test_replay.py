@@ -23,12 +23,10 @@ from orchestrator.coordinator.transitions import (
     SegmentOpened,
 )
 from orchestrator.report.replay import replay
-from tests.coordinator.runs import SETTINGS, a_plan
+from tests.coordinator.runs import INFRA, SETTINGS, SUCCESS, a_plan, judged
 
 PLAN = a_plan(2)
 ONE, TWO = (episode.id for episode in PLAN.episodes)
-GOOD = {"outcome": "success", "blame": "none", "phase": "oracle", "reason": ""}
-BAD = {"outcome": "infra_failed", "blame": "infra", "phase": "reset", "reason": "device_lost"}
 
 
 def opened(**fields: Any) -> RunOpened:
@@ -48,14 +46,14 @@ def committed(episode: str, attempt: int, device: str = "d1", **fields: Any) -> 
         {
             "token": f"{episode}/{attempt}/n", "episode": episode, "attempt": attempt,
             "device": device, "started_ms": 1, "ended_ms": 2, "manifest": "0" * 64,
-            "bundle": f"episodes/{episode}/attempt-{attempt}", **GOOD, **fields,
+            "bundle": f"episodes/{episode}/attempt-{attempt}", **SUCCESS, **fields,
         }
     )  # fmt: skip
 
 
 def decided(episode: str, attempt: int, **fields: Any) -> EpisodeDecided:
     bundle = f"episodes/{episode}/attempt-{attempt}"
-    told = {"episode": episode, "attempt": attempt, "bundle": bundle, **GOOD, **fields}
+    told = {"episode": episode, "attempt": attempt, "bundle": bundle, **SUCCESS, **fields}
     return EpisodeDecided.model_validate(told)
 
 
@@ -69,7 +67,7 @@ def whole() -> list[Event]:
         SegmentOpened(sealed=None),
         opened(),
         granted(ONE, 1),
-        committed(ONE, 1, **BAD),
+        committed(ONE, 1, **INFRA),
         granted(ONE, 2, "d2"),
         granted(TWO, 1),
         committed(ONE, 2, "d2"),
@@ -119,9 +117,9 @@ def cut(*at: int) -> Callable[[list[Event]], None]:
         (cut(2), "a lease that is not open"),
         (put(6, committed(ONE, 2, "d1")), "another episode, attempt or device"),
         (put(6, committed(ONE, 2, "d2", bundle="episodes/x/attempt-2")), "its bundle must be"),
-        (put(7, decided(ONE, 2, outcome="task_failed")), "not the decision"),
+        (put(7, decided(ONE, 2, **judged("task_failed"))), "not the decision"),
         (put(7, decided(ONE, 1)), "not the decision"),
-        (add(4, decided(ONE, 1, **BAD)), "not the decision"),
+        (add(4, decided(ONE, 1, **INFRA)), "not the decision"),
         (cut(7), "seals a run with 1 episodes undecided"),
         (put(10, sealed(decided=3)), "another plan"),
         (add(4, DeviceQuarantined(device="d1", text="why not")), "nothing gave cause"),
@@ -140,9 +138,9 @@ def test_a_line_that_does_not_follow_is_named(
 def test_a_lost_attempt_can_only_be_infrastructure() -> None:
     lost = {"token": f"{ONE}/1/n", "episode": ONE, "attempt": 1, "device": "d1"}
     events = whole()
-    events[3] = AttemptLost.model_validate({**lost, **BAD})
+    events[3] = AttemptLost.model_validate({**lost, **INFRA})
     assert told(events) == []
-    events[3] = AttemptLost.model_validate({**lost, **GOOD})
+    events[3] = AttemptLost.model_validate({**lost, **SUCCESS})
     assert "can only be infra_failed" in told(events)[0]
 
 
@@ -167,6 +165,6 @@ def test_a_lease_given_back_is_no_attempt_and_what_comes_after_is_fenced() -> No
 def test_attempts_are_bounded() -> None:
     events: list[Event] = [SegmentOpened(sealed=None), opened()]
     for attempt in (1, 2, 3):
-        events += [granted(ONE, attempt), committed(ONE, attempt, **BAD)]
-    assert told([*events, decided(ONE, 3, **BAD)]) == []
+        events += [granted(ONE, attempt), committed(ONE, attempt, **INFRA)]
+    assert told([*events, decided(ONE, 3, **INFRA)]) == []
     assert "needs no further attempt" in told([*events, granted(ONE, 4)])[0]

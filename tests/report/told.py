@@ -16,7 +16,7 @@ from orchestrator.coordinator.transitions import (
     RunOpened,
     RunSealed,
 )
-from orchestrator.outcome import Blame, Effort, Outcome, Phase, Reason
+from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
 from orchestrator.pins.files import write_json
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
@@ -92,18 +92,19 @@ def attempt(
 ) -> AttemptCommitted:
     return AttemptCommitted(
         token=f"{episode}.{number}", episode=episode, attempt=number, device="d", started_ms=0,
-        ended_ms=9, outcome=outcome, blame=Blame.NONE, phase=Phase.ORACLE, reason=reason,
-        violations=violations, durations={"reset": 0.5, "agent": 1.5}, manifest="0" * 64,
+        ended_ms=9, durations={"reset": 0.5, "agent": 1.5}, manifest="0" * 64,
         effort=effort or Effort(steps=3, agent_s=1.25),
+        judgement=Judgement(
+            outcome, Blame.NONE, Phase.ORACLE, reason, "", violations, violations_known=True
+        ),
         bundle=f"episodes/{episode}/attempt-{number}",
     )  # fmt: skip
 
 
 def decided(ended: AttemptCommitted) -> EpisodeDecided:
     return EpisodeDecided(
-        episode=ended.episode, attempt=ended.attempt, bundle=ended.bundle, outcome=ended.outcome,
-        blame=ended.blame, phase=ended.phase, reason=ended.reason, violations=ended.violations,
-        violations_known=ended.violations_known,
+        episode=ended.episode, attempt=ended.attempt, bundle=ended.bundle,
+        judgement=ended.judgement,
     )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from orchestrator.coordinator.transitions import (
     RunOpened,
     RunSealed,
     SegmentOpened,
-    judged,
 )
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
 from orchestrator.pins.run_manifest import MANIFEST
@@ -23,9 +22,15 @@ from orchestrator.plan.plan import Episode, Plan, PlannedCase, pair_seed
 from orchestrator.plan.store import FILE, write_plan
 
 IMAGE = "1" * 64
-SUCCESS = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE)
-FAILED = Judgement(Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT, Reason.WRONG_END, "not so")
-CRASHED = Judgement(Outcome.AGENT_FAILED, Blame.AGENT, Phase.AGENT, Reason.AGENT_CRASHED, "gone")
+SUCCESS = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True)
+FAILED = Judgement(
+    Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT, Reason.WRONG_END, "not so",
+    violations_known=True,
+)  # fmt: skip
+CRASHED = Judgement(
+    Outcome.AGENT_FAILED, Blame.AGENT, Phase.AGENT, Reason.AGENT_CRASHED, "gone",
+    violations_known=True,
+)  # fmt: skip
 UNKNOWN = Judgement(
     Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Phase.ORACLE, Reason.ORACLE_UNANSWERED, "no answer",
     violations_known=False,
@@ -96,12 +101,12 @@ def events(name: str, plan: Plan, words: Words, sealed: bool) -> list[Event]:
                     token=f"{episode}-{attempt}", episode=episode, attempt=attempt,
                     device=f"slot-0{attempt}.1", started_ms=1_000, ended_ms=3_500,
                     durations={"reset": 0.5, "agent": 2.0}, manifest="0" * 64, bundle=bundle,
-                    effort=Effort(steps=4, agent_s=1.25), **judged(judgement),
+                    effort=Effort(steps=4, agent_s=1.25), judgement=judgement,
                 )
             )  # fmt: skip
         told.append(
             EpisodeDecided(
-                episode=episode, attempt=len(judgements), **judged(judgements[-1]),
+                episode=episode, attempt=len(judgements), judgement=judgements[-1],
                 bundle=f"episodes/{episode}/attempt-{len(judgements)}",
             )
         )  # fmt: skip

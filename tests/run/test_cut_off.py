@@ -29,7 +29,8 @@ def test_it_gets_no_second_try_and_the_phone_is_there_for_the_next(
     commits = [event for event in farm.events() if isinstance(event, AttemptCommitted)]
     assert [commit.attempt for commit in commits] == [1, 1]
     for commit in commits:
-        assert (str(commit.outcome), str(commit.reason)) == ("agent_failed", "agent_broke_device")
-        assert not commit.violations_known
+        judged = commit.judgement
+        assert (str(judged.outcome), str(judged.reason)) == ("agent_failed", "agent_broke_device")
+        assert not judged.violations_known
         assert manifest.verify(farm.runs / "r" / commit.bundle) == []
     assert len({commit.device for commit in commits}) == 1

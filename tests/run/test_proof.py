@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from orchestrator.coordinator import chain
-from orchestrator.coordinator.transitions import EpisodeDecided, Event, RunOpened, RunSealed, Stored
+from orchestrator.coordinator.transitions import (
+    BundleStored,
+    EpisodeDecided,
+    Event,
+    RunOpened,
+    RunSealed,
+)
 from orchestrator.evidence import manifest
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.report import build
@@ -138,9 +144,9 @@ def forge(run: Path, change: Callable[[Path], None], digest: str | None = None) 
 
 
 def _retold(event: Event, record: dict[str, Any], digest: str) -> Event:
-    if isinstance(event, Stored | EpisodeDecided):
+    if isinstance(event, BundleStored | EpisodeDecided):
         told = {name: record[name] for name in type(event).model_fields if name in record}
-        told |= {"manifest": digest} if isinstance(event, Stored) else {}
+        told |= {"manifest": digest} if isinstance(event, BundleStored) else {}
         return type(event).model_validate({**event.model_dump(), **told})
     return event
 
@@ -214,8 +220,10 @@ LOST = {
         "phase": "agent", "reason": "device_lost", "text": "", "acted": True,
         "host": {"alive": False, "exit_code": 137, "text": ""}, "agent_did_it": False,
     },
-    "outcome": "infra_failed", "blame": "infra", "phase": "agent", "reason": "emulator_killed",
-    "violations_known": False,
+    "judgement": {
+        "outcome": "infra_failed", "blame": "infra", "phase": "agent",
+        "reason": "emulator_killed", "violations_known": False,
+    },
 }  # fmt: skip
 
 
@@ -238,7 +246,11 @@ FORGED = {
     "adb_version": {"adb_version": "Android Debug Bridge version 1.0.41\nVersion 1.0-1"},
     "system_image": {"system_image": {"recipe_sha256": "0" * 64}},
 }
-FAILED = {"outcome": "task_failed", "blame": "agent", "phase": "agent", "reason": "wrong_end"}
+FAILED = {
+    "judgement": {
+        "outcome": "task_failed", "blame": "agent", "phase": "agent", "reason": "wrong_end",
+    },
+}  # fmt: skip
 NO = {"success": False, "score": 0.0}
 
 
@@ -255,7 +267,7 @@ NO = {"success": False, "score": 0.0}
         ([oracle("post", question={"name": "another"})], "this is no question of the case"),
         ([oracle("post", forbidden=True)], "this is no question of the case"),
         ([oracle("pre", result_digest="0" * 64)], "its result_digest is"),
-        ([word(violations=["nothing_at_all"])], "judged again"),
+        ([word(judgement={"violations": ["nothing_at_all"]})], "judged again"),
         ([paper("run_manifest.json", android={"devices": None})], "its devices are not those"),
         ([paper("env_capabilities.json", android={"devices": None})], "its devices are not those"),
         ([paper("run_manifest.json", reproducibility={"plan_digest": "0"})], "of the plan"),
@@ -316,8 +328,11 @@ def test_a_forger_who_leaves_every_question_out_is_refuted(run: Path) -> None:
         for raw in (bundle / "oracle_raw").iterdir():
             raw.unlink()
         word(
-            outcome="oracle_inconclusive", blame="none", phase="oracle", violations_known=False,
-            reason="oracle_unanswered", asked={"success": None, "violations_known": False},
+            judgement={
+                "outcome": "oracle_inconclusive", "blame": "none", "phase": "oracle",
+                "violations_known": False, "reason": "oracle_unanswered",
+            },
+            asked={"success": None, "violations_known": False},
         )(bundle)  # fmt: skip
 
     forge(run, change)

@@ -91,12 +91,12 @@ def test_a_phone_killed_in_mid_attempt_is_infrastructure_and_tried_on_another(
     code, output = ended(process)
     assert code == 0, output
     commits = [e for e in farm.events() if isinstance(e, AttemptCommitted)]
-    assert [(e.attempt, str(e.outcome)) for e in commits] == [
+    assert [(e.attempt, str(e.judgement.outcome)) for e in commits] == [
         (1, "infra_failed"),
         (2, "task_failed"),
     ]
     assert commits[0].device != commits[1].device
-    assert str(commits[0].reason) == "emulator_killed"
+    assert str(commits[0].judgement.reason) == "emulator_killed"
     for commit in commits:
         assert manifest.verify(farm.runs / "r" / commit.bundle) == []
 

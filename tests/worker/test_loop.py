@@ -83,7 +83,7 @@ class Post:
 
     def word(self) -> tuple[str, str]:
         (commit,) = self.events(AttemptCommitted)
-        return str(commit.outcome), str(commit.reason)
+        return str(commit.judgement.outcome), str(commit.judgement.reason)
 
     def bundle(self) -> Path:
         (commit,) = self.events(AttemptCommitted)
@@ -174,7 +174,7 @@ async def test_it_works_until_all_is_decided_and_leaves_nothing_behind(
         assert len(made) == 3
         assert len(at.events(DeviceStarted)) == 2
         for commit in at.events(AttemptCommitted):
-            assert str(commit.outcome) == "task_failed"
+            assert str(commit.judgement.outcome) == "task_failed"
             assert set(commit.durations) == {"reset", "setup", "agent", "oracle"}
         assert list(at.staging.iterdir()) == []
 
@@ -297,7 +297,7 @@ async def test_a_bug_of_ours_costs_one_attempt_and_not_the_run(
         assert await sealed(at) == WorkerExit.ALL_DECIDED
         assert at.word() == ("oracle_inconclusive", "other")
         told = json.loads((at.bundle() / "attempt.json").read_text())
-        assert "oops ?" in told["text"]
+        assert "oops ?" in told["judgement"]["text"]
         assert not (at.bundle() / "summary.json").exists()
 
 

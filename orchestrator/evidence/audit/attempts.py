@@ -80,7 +80,8 @@ def check_counts(record: AttemptRecord, state: AuditState) -> None:
         if recorded != found and state.usable(trace):
             text = f"{name} is {recorded}, but {trace} has {found}"
             findings.add(attempt.NAME, 0, "effort", text)
-    if set(record.violations) != state.violations and state.usable("oracle_trace"):
-        odd = min(set(record.violations) ^ state.violations)
+    violations = set(record.judgement.violations)
+    if violations != state.violations and state.usable("oracle_trace"):
+        odd = min(violations ^ state.violations)
         text = f"{odd}: oracle_trace and attempt.json differ"
         findings.add(attempt.NAME, 0, "violations", text)
