@@ -219,7 +219,7 @@ async def test_a_loss_is_journaled_with_its_cause_which_decides_the_attempts_rea
     (gone,) = [event for event in events if isinstance(event, DeviceLost)]
     assert (gone.cause, gone.exit_code, gone.reason) == (cause, code, reason)
     (attempt,) = [event for event in events if isinstance(event, AttemptLost)]
-    assert attempt.reason == reason
+    assert attempt.judgement.reason == reason
 
 
 async def test_a_failed_start_is_journaled_with_its_cause(served: Served) -> None:
