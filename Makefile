@@ -22,7 +22,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases test e2e_local e2e-docker engine lint format schemas lock clean
+.PHONY: help smoke run_public report check_cases test e2e_local e2e-docker engine lint format schemas index lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ format: $(INSTALLED) ## Rewrite the code in the project's format
 
 schemas: $(INSTALLED) ## Write the JSON Schemas of docs/schema/ again, after a changed model
 	@$(BIN)/emufarm schema --write docs/schema
+
+index: ## Print the path and first line of every module (WRITE=1: into docs/architecture.md)
+	@$(PYTHON) docs/index.py $(if $(WRITE),--write)
 
 lock: $(INSTALLED) ## Pin versions and hashes after a changed requirements*.in (UPGRADE=1: the newest of all)
 	@$(COMPILE) requirements-build.in --output-file requirements-build.txt
