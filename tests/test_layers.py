@@ -87,3 +87,8 @@ def test_the_supervisor_needs_nothing_but_python() -> None:
         )
     }
     assert strays == {}
+
+
+def test_the_farm_imports_nothing_of_the_simulated_phone() -> None:
+    """It is met as an executable and as zips, so any other emulator can take its place."""
+    assert importers_of("simphone") == []

@@ -18,7 +18,7 @@ from ..farm.phones import boot, simulated_phone
 from ..fleet.local.exits import as_shell
 from ..fleet.local.last_words import last_words
 from ..image.golden_cache import cache_folder
-from ..image.standin import stand_in
+from ..image.simphone import simphone
 from ..image.wheelhouse import wheelhouse
 
 app = typer.Typer()
@@ -91,7 +91,7 @@ def sdk(
     Example: emufarm sim sdk --out images/sdk
     """
     house = wheels or wheelhouse(cache_folder(), lambda line: typer.echo(line, err=True))
-    made = asdict(stand_in(out, house))
+    made = asdict(simphone().pack_sdk(out, house))
     typer.echo(json.dumps(made, indent=2, sort_keys=True, default=str))
 
 

@@ -18,7 +18,7 @@ from ..events.canonical import digest
 from ..pins.code_version import ROOT
 from ..pins.files import file_sha256, source_files
 from ..pins.profile import FILE, Part, Profile
-from .standin import EMULATOR, PLATFORM_TOOLS, SYSTEM_IMAGE, StandIn, Zip
+from .simphone import SdkZip, StandInSdk
 from .wheelhouse import LOCKS
 
 DOCKERFILE = "Dockerfile.emulator"
@@ -55,7 +55,7 @@ class SdkParts:
         return digest([[part.sha1, part.sha256] for part in zips])
 
 
-def parts(profile: Profile, standin: StandIn | None = None) -> SdkParts:
+def parts(profile: Profile, standin: StandInSdk | None = None) -> SdkParts:
     """The profile's own, or the stand-in's; UsageError where the profile has no SDK."""
     sdk = profile.sdk
     if sdk is None:
@@ -65,14 +65,14 @@ def parts(profile: Profile, standin: StandIn | None = None) -> SdkParts:
     if standin is None:
         raise UsageError(f"the profile {profile.name} is built with the stand-in SDK: give one")
     return SdkParts(
-        _in_context(EMULATOR, standin.emulator),
-        _in_context(PLATFORM_TOOLS, standin.platform_tools),
-        _in_context(SYSTEM_IMAGE, standin.system_image),
+        _in_context(standin.emulator),
+        _in_context(standin.platform_tools),
+        _in_context(standin.system_image),
     )
 
 
-def _in_context(name: str, made: Zip) -> Part:
-    return Part(url=f"file:///build/{_SDK}/{name}", size=made.size, sha256=made.sha256)
+def _in_context(made: SdkZip) -> Part:
+    return Part(url=f"file:///build/{_SDK}/{made.path.name}", size=made.size, sha256=made.sha256)
 
 
 def tag(profile: Profile) -> str:
@@ -115,7 +115,7 @@ def build_args(
     return arguments
 
 
-def context(standin: StandIn | None = None, root: Path = ROOT) -> Files:
+def context(standin: StandInSdk | None = None, root: Path = ROOT) -> Files:
     """The files of a device image's build."""
     code = root / "orchestrator"
     files = {DOCKERFILE: root / DOCKERFILE}
@@ -123,9 +123,8 @@ def context(standin: StandIn | None = None, root: Path = ROOT) -> Files:
     files |= {f"orchestrator/{name}": code / name for name in _HASHING}
     files |= _below("orchestrator/supervisor", source_files(code / "supervisor"))
     if standin is not None:
-        files[f"{_SDK}/{EMULATOR}"] = standin.emulator.path
-        files[f"{_SDK}/{PLATFORM_TOOLS}"] = standin.platform_tools.path
-        files[f"{_SDK}/{SYSTEM_IMAGE}"] = standin.system_image.path
+        for made in (standin.emulator, standin.platform_tools, standin.system_image):
+            files[f"{_SDK}/{made.path.name}"] = made.path
     return files
 
 

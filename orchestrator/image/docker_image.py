@@ -25,7 +25,7 @@ from .builder import ImageBuilder, build_image, build_lock, require_licence, req
 from .cleanup import image_labels_of, images_of, labels_of, settle, sweep
 from .docker_bake import DockerBaker, bake, prove
 from .docker_check import contents_of, mismatches
-from .standin import StandIn, stand_in
+from .simphone import StandInSdk, simphone
 from .wheelhouse import wheelhouse
 
 FORMAT = 1  # of the image; another one is baked again
@@ -181,10 +181,10 @@ def usable_lock(builder: ImageBuilder, profile: Profile, wanted: str | None = No
 
 
 def build_inputs(builder: ImageBuilder, profile: Profile) -> BuildInputs:
-    made: StandIn | None = None
+    made: StandInSdk | None = None
     if profile.sdk is not None and profile.sdk.standin:
         folder = builder.cache / "images" / f"{profile.name}.sdk"
-        made = stand_in(folder, wheelhouse(builder.cache, builder.notify))
+        made = simphone().pack_sdk(folder, wheelhouse(builder.cache, builder.notify))
     return BuildInputs(profile, build_context.parts(profile, made), build_context.context(made))
 
 

@@ -1,4 +1,7 @@
-"""The simulated phone as the farm meets it: an executable, never an import."""
+"""Calls the `simphone` executable: finds it, makes AVDs with it, packs it as a stand-in SDK.
+
+The farm imports nothing of the simulated phone; this is the only way to it.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,35 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import UsageError
+from ..pins.code_version import ROOT
+from .wheelhouse import require_locked
 
 PROGRAM = "simphone"
 ANSWER_S = 30.0
+PACK_S = 300.0
+
+
+@dataclass(frozen=True)
+class SdkZip:
+    """One zip of an SDK, as a build must find it."""
+
+    path: Path
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class StandInSdk:
+    """The simulated phone, packed in the layout of the vendor's three zips."""
+
+    emulator: SdkZip
+    platform_tools: SdkZip
+    system_image: SdkZip
 
 
 @dataclass(frozen=True)
 class Simphone:
-    """The installed program and what it says of itself."""
+    """The installed program and the facts that it reports of itself."""
 
     program: str
     version: str
@@ -28,9 +52,21 @@ class Simphone:
     system_image: Path
 
     def create_avd(self, home: Path, name: str, config: Mapping[str, str] | None = None) -> None:
-        """A new AVD in `home`; UsageError with the program's own words where it refuses."""
+        """A new AVD in `home`; UsageError with the program's own message where it refuses."""
         wanted = [f"{key}={value}" for key, value in (config or {}).items()]
         _run(self.program, "create-avd", str(home), name, *wanted)
+
+    def pack_sdk(self, out: Path, wheelhouse: Path, root: Path = ROOT) -> StandInSdk:
+        """Writes the zips into `out`, from wheels that are all in the lock of `root`."""
+        require_locked(wheelhouse, root)
+        words = ("sdk", "--out", str(out), "--wheelhouse", str(wheelhouse))
+        made = json.loads(_run(self.program, *words, timeout_s=PACK_S))
+        return StandInSdk(
+            **{
+                part: SdkZip(Path(facts["path"]), facts["size"], facts["sha256"])
+                for part, facts in made.items()
+            }
+        )
 
 
 @cache
@@ -44,10 +80,10 @@ def simphone() -> Simphone:
     return Simphone(program, facts["version"], Path(facts["folder"]), Path(facts["system_image"]))
 
 
-def _run(*command: str) -> str:
+def _run(*command: str, timeout_s: float = ANSWER_S) -> str:
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=ANSWER_S,
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s,
             check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -64,20 +64,6 @@ def wheelhouse(cache: Path, notify: Notify, root: Path = ROOT) -> Path:
         raise UsageError(f"cannot keep wheels in {folder}: {error}") from error
 
 
-def wheel(house: Path, project: str) -> Path:
-    """The one file of a project."""
-    for path in sorted(house.iterdir()):
-        # A wheel's name has no dash of its own; a source archive's may.
-        stem = path.name.split("-")[0] if path.suffix == ".whl" else path.name.rpartition("-")[0]
-        if _normal(stem) == _normal(project):
-            return path
-    raise UsageError(f"{house} holds no wheel of {project}: name a wheelhouse made from the lock")
-
-
-def _normal(project: str) -> str:
-    return re.sub(r"[-_.]+", "-", project).lower()
-
-
 def require_locked(house: Path, root: Path = ROOT) -> None:
     """UsageError where somebody else's wheelhouse holds what the lock does not name."""
     try:

@@ -13,13 +13,13 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.image import build_context
-from orchestrator.image.standin import StandIn, Zip
+from orchestrator.image.simphone import SdkZip, StandInSdk
 from orchestrator.pins.code_version import ROOT
 from orchestrator.pins.profile import load_profile
 
 SIM, PIXEL = load_profile("sim-api34"), load_profile("pixel-api34")
-STANDIN = StandIn(
-    *(Zip(ROOT / "LICENSE", 10 + number, str(number) * 64) for number in range(3)),
+STANDIN = StandInSdk(
+    *(SdkZip(ROOT / "LICENSE", 10 + number, str(number) * 64) for number in range(3)),
 )
 
 

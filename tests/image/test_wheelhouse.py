@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.image.wheelhouse import NoWheelhouse, require_locked, wheel, wheelhouse
+from orchestrator.image.wheelhouse import NoWheelhouse, require_locked, wheelhouse
 from tests.fleet import a_lock
 
 TINY = "tiny-1-py3-none-any.whl"
@@ -69,10 +69,3 @@ def test_somebody_elses_wheelhouse_must_be_the_locks(tmp_path: Path, index: Path
     (index / "evil-1-py3-none-any.whl").write_bytes(b"evil")
     with pytest.raises(UsageError, match=r"evil-1-py3-none-any\.whl is not what the lock names"):
         require_locked(index, tmp_path)
-
-
-def test_a_project_is_found_however_its_file_spells_it(index: Path) -> None:
-    assert wheel(index, "font-roboto").name == a_lock.SOURCE
-    assert wheel(index, "fonticon-materialdesignicons7").suffix == ".whl"
-    with pytest.raises(UsageError, match="holds no wheel of fonticon"):
-        wheel(index, "fonticon")

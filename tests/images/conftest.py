@@ -11,7 +11,7 @@ import pytest
 from orchestrator import __version__
 from orchestrator.image import build_context
 from orchestrator.image.golden_cache import cache_folder
-from orchestrator.image.standin import StandIn, stand_in
+from orchestrator.image.simphone import StandInSdk, simphone
 from orchestrator.image.wheelhouse import wheelhouse
 from orchestrator.pins.profile import load_profile
 from tests.images import engine
@@ -23,7 +23,7 @@ PROFILE = load_profile("sim-api34")
 class DeviceBuild:
     """What device images are built from here."""
 
-    standin: StandIn
+    standin: StandInSdk
 
     @property
     def arguments(self) -> dict[str, str]:
@@ -52,7 +52,7 @@ def wheels() -> Path:
 
 @pytest.fixture(scope="session")
 def device_build(tmp_path_factory: pytest.TempPathFactory, wheels: Path) -> Iterator[DeviceBuild]:
-    yield DeviceBuild(stand_in(tmp_path_factory.mktemp("sdk"), wheels))
+    yield DeviceBuild(simphone().pack_sdk(tmp_path_factory.mktemp("sdk"), wheels))
     engine.sweep()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.image import build_context
-from orchestrator.image.standin import Zip
+from orchestrator.image.simphone import SdkZip
 from orchestrator.pins.files import file_sha256
 from orchestrator.pins.system_image import system_image
 from tests.images.conftest import PROFILE, DeviceBuild
@@ -164,7 +164,7 @@ def test_a_vendors_script_for_another_python_stops_no_build(
     path.write_bytes(zips.emulator.path.read_bytes())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("emulator/old.py", "print 'hello'\n")
-    emulator = Zip(path, path.stat().st_size, file_sha256(path))
+    emulator = SdkZip(path, path.stat().st_size, file_sha256(path))
     code, said = DeviceBuild(replace(zips, emulator=emulator)).build("emufarm-test-device:old")
     assert code == 0, said
 
