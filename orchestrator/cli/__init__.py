@@ -1,6 +1,6 @@
-"""The command line: the only place where rooms are wired together.
+"""The command line: flags, printing and exit codes; the farm room does the work.
 
-One module a command group; errors become one sentence and an exit code here and nowhere else.
+Each module holds one command or one group. Errors become one sentence and an exit code here only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import typer
 
 from ..errors import EmufarmError, UsageError
-from ..farm.execute import Interrupted
+from ..farm.execute import RunInterrupted
 from . import (
     audit,
     cases,
@@ -32,8 +32,7 @@ from . import (
     verify,
     worker,
 )
-
-USAGE, FAILED, INTERRUPTED = 2, 20, 130
+from .exit_codes import Exit
 
 app = typer.Typer(
     name="emufarm",
@@ -72,12 +71,12 @@ def main() -> None:
         app()
     except UsageError as error:
         print(f"emufarm: {error}", file=sys.stderr)
-        sys.exit(USAGE)
-    except Interrupted as error:
+        sys.exit(Exit.USAGE)
+    except RunInterrupted as error:
         print(f"emufarm: {error}", file=sys.stderr)
-        sys.exit(INTERRUPTED)
+        sys.exit(Exit.INTERRUPTED)
     except (EmufarmError, OSError) as error:  # an OSError names its file: a disk, a folder
         print(f"emufarm: {error}", file=sys.stderr)
-        sys.exit(FAILED)
+        sys.exit(Exit.INFRASTRUCTURE)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(Exit.INTERRUPTED)

@@ -1,26 +1,27 @@
-"""`emufarm audit`: is a run's evidence what it must be?"""
+"""`emufarm audit`."""
 
 from __future__ import annotations
 
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..errors import UsageError
 from ..evidence.audit import audit as audit_run
-
-FOUND = 1
+from ..farm.runs import RUNS, find_run
+from .arguments import AsJson, Runs
+from .exit_codes import Exit
 
 
 def audit(
     run: Annotated[
-        Path, typer.Argument(help="A run's folder, or a bundle's; a copy will do.", metavar="RUN")
+        str, typer.Argument(help="A run's name or folder, or a bundle's.", metavar="RUN|BUNDLE")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
 ) -> None:
     """Hold every bundle of a run against the rules of evidence.
 
@@ -29,21 +30,20 @@ def audit(
 
     Example: emufarm audit runs/20310512-091500-ab12cd
     """
-    if not run.is_dir():
-        raise UsageError(f"{run} is no folder: name a run's, as `emufarm run` printed it")
-    audited = audit_run(run)
+    folder = find_run(run, runs)
+    audited = audit_run(folder)
     if not audited.bundles:
-        raise UsageError(f"there is no bundle in {run}: name a run's folder")
+        raise UsageError(f"there is no bundle in {folder}: name a run's folder")
     if as_json:
         sys.stdout.write(json.dumps(asdict(audited), indent=2) + "\n")
     else:
         for finding in audited.findings:
             typer.echo(str(finding))
-        told = _counted(len(audited.findings), "finding") if audited.findings else "no finding"
+        findings = _counted(len(audited.findings), "finding") if audited.findings else "no finding"
         bundles = _counted(audited.bundles, "bundle")
-        typer.echo(f"{bundles}, {_counted(audited.events, 'event')}, {told}")
+        typer.echo(f"{bundles}, {_counted(audited.events, 'event')}, {findings}")
     if audited.findings:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(Exit.NO)
 
 
 def _counted(count: int, thing: str) -> str:

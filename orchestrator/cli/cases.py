@@ -1,4 +1,4 @@
-"""`emufarm cases`: which cases there are, and a first one for whoever writes a new one."""
+"""`emufarm cases list` and `emufarm cases new`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..cases.load import LoadedCase, load_cases
 from ..cases.new_case import write_new
 from ..cases.select import Keep, selection
 from ..errors import UsageError
+from .arguments import Selection
 from .table import table
 
 app = typer.Typer(help="List, write and prove cases.", no_args_is_help=True)
@@ -26,19 +27,17 @@ def cases() -> None:
 @app.command("list")
 def list_(
     folder: Annotated[Path, typer.Argument(help="Where the cases are.")] = Path("cases"),
-    expression: Annotated[
-        str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
-    ] = "",
+    k: Selection = "",
 ) -> None:
     """List the cases below a folder, or say what is wrong with any.
 
     Example: emufarm cases list cases/public -k "files and not attack"
     """
-    keep = selection(expression)
+    keep = selection(k)
     rows = [_row(loaded, keep) for loaded in load_cases(folder)]
     kept = [row for row in rows if row[2]]
     if not kept:
-        raise UsageError(f"nothing below {folder} matches -k {expression!r}; ask for less")
+        raise UsageError(f"nothing below {folder} matches -k {k!r}; ask for less")
     typer.echo(table(HEAD, kept))
     typer.echo("1 case" if len(kept) == 1 else f"{len(kept)} cases")
 

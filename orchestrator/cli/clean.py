@@ -1,4 +1,4 @@
-"""`emufarm clean`: what did killed runs and builds leave on the Docker engine?"""
+"""`emufarm clean`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from ..fleet.docker.engine import connect
 from ..fleet.docker.reaper import reap
 from ..image.cleanup import sweep_all
 from ..image.golden_cache import cache_folder
-
-LEFT = 20
+from .exit_codes import Exit
 
 
 def clean() -> None:
@@ -32,4 +31,4 @@ def clean() -> None:
         f"{len(found.left)} left alone"
     )
     if found.left:
-        raise typer.Exit(LEFT)
+        raise typer.Exit(Exit.INFRASTRUCTURE)

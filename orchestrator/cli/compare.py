@@ -1,31 +1,27 @@
-"""`emufarm compare`: two runs of the same episodes, held against each other."""
+"""`emufarm compare`."""
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from ..errors import UsageError
-from ..report.compare import Wanted
-from ..report.compare import compare as compared
+from ..farm.runs import RUNS
+from ..farm.runs import compare as compare_runs
 from ..report.difference_table import show
-from ..report.overlap import side
 from ..report.table import wide
-
-WORSE = 1
+from .arguments import AsJson, Runs, Selection
+from .exit_codes import Exit
 
 
 def compare(
-    a: Annotated[Path, typer.Argument(help="The run to compare with.", metavar="RUN_A")],
-    b: Annotated[Path, typer.Argument(help="The run in question.", metavar="RUN_B")],
-    expression: Annotated[
-        str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
-    ] = "",
+    a: Annotated[str, typer.Argument(help="The run to compare with.", metavar="RUN_A")],
+    b: Annotated[str, typer.Argument(help="The run in question.", metavar="RUN_B")],
+    runs: Runs = RUNS,
+    k: Selection = "",
     common: Annotated[
         bool, typer.Option("--common", help="Only what is the same in both, if plans differ.")
     ] = False,
@@ -35,7 +31,7 @@ def compare(
     fail_if_worse: Annotated[
         bool, typer.Option("--fail-if-worse", help="Exit 1 where B is worse, at p < 0.05.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two runs of the same episodes, figure by figure.
 
@@ -44,12 +40,10 @@ def compare(
 
     Example: emufarm compare runs/before runs/after --fail-if-worse
     """
-    if a.resolve() == b.resolve():
-        raise UsageError(f"{a} and {b} are one run; name two")
-    found = compared(side(a), side(b), Wanted(expression, common, across_images))
+    found = compare_runs(a, b, k=k, common=common, across_images=across_images, runs=runs)
     if as_json:
         sys.stdout.write(json.dumps(found.as_json(), indent=2, sort_keys=True) + "\n")
     else:
         show(found, wide(Console()))
     if fail_if_worse and found.worse:
-        raise typer.Exit(WORSE)
+        raise typer.Exit(Exit.NO)

@@ -1,4 +1,4 @@
-"""`emufarm device`: what can be asked of any phone that adb reaches."""
+"""`emufarm device check`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ..device.console import Console
 from ..device.faults import DeviceFault
 from ..device.phone import Device, console_port
 from ..errors import UsageError
+from .exit_codes import Exit
 
 app = typer.Typer(help="Ask a phone that adb reaches.", no_args_is_help=True)
 
@@ -59,7 +60,7 @@ def check(
         f"{len(skipped)} were not looked at; recordings in {folder}"
     )
     if not passed(findings):
-        raise typer.Exit(1)
+        raise typer.Exit(Exit.NO)
 
 
 def _must_be_listed(phone: Device) -> None:

@@ -1,4 +1,4 @@
-"""`emufarm export`: a run's episodes for other programs: CSV and JUnit XML."""
+"""`emufarm export`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from typing import Annotated, TextIO
 import typer
 
 from ..errors import UsageError
+from ..farm.runs import RUNS, find_run
 from ..report import junit, spreadsheet
 from ..report.reading import Reading, read
+from .arguments import RunName, Runs
 
 STDOUT = Path("-")
 
 
 def export(
-    place: Annotated[Path, typer.Argument(help="The run's folder.", metavar="RUN")],
+    run: RunName,
+    runs: Runs = RUNS,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="A row for every episode; - is stdout.")
     ] = None,
@@ -34,7 +37,7 @@ def export(
         raise UsageError("nothing to write; say --csv FILE, --junit FILE, or both")
     if csv == xml:
         raise UsageError(f"--csv and --junit both go to {csv}; name two files")
-    reading = read(place)
+    reading = read(find_run(run, runs))
     if csv is not None:
         _write(spreadsheet.write, reading, csv)
     if xml is not None:

@@ -1,4 +1,4 @@
-"""`emufarm image`: the container images of profiles, made, proven, listed and pushed."""
+"""`emufarm image build`, `bake`, `verify`, `list` and `push`."""
 
 from __future__ import annotations
 

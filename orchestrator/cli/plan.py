@@ -1,32 +1,28 @@
-"""`emufarm plan`: what a run would consist of, without running it."""
+"""`emufarm plan`."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..agent.spec import check_spec
-from ..farm.planning import planned
-from ..pins.profile import load_profile
+from ..farm.runner import PUBLIC_CASES, Request
 from ..plan.plan import Plan
 from ..settings import RunSettings
+from .arguments import CasesFolder, Selection
 from .table import table
 
 HEAD = ("episode", "seed", "seconds")
 
 
 def plan(
-    folder: Annotated[Path, typer.Argument(help="Where the cases are.")] = Path("cases/public"),
+    folder: CasesFolder = PUBLIC_CASES,
     seed: Annotated[int, typer.Option(help="The global seed.")] = RunSettings.seed,
     repeats: Annotated[int, typer.Option(help="How often each episode.")] = RunSettings.repeats,
     agent: Annotated[str, typer.Option(help="Who is under test.")] = RunSettings.agent,
     profile: Annotated[str, typer.Option(help="Of which image.")] = RunSettings.profile,
-    expression: Annotated[
-        str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
-    ] = "",
+    k: Selection = "",
     as_json: Annotated[bool, typer.Option("--json", help="The plan itself.")] = False,
 ) -> None:
     """Show the frozen plan that `emufarm run` would execute.
@@ -36,8 +32,7 @@ def plan(
     Example: emufarm plan --seed 7 --repeats 3 -k "messages and attack"
     """
     settings = RunSettings(seed=seed, repeats=repeats, agent=agent, profile=profile)
-    check_spec(agent)
-    made = planned(folder, settings, load_profile(profile), expression)
+    made = Request(folder, settings, k).plan
     if as_json:
         typer.echo(json.dumps(made.as_json(), indent=1, sort_keys=True, ensure_ascii=False))
     else:

@@ -1,25 +1,26 @@
-"""`emufarm report`: the report again, from what a run's folder holds."""
+"""`emufarm report`."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from ..errors import UsageError
+from ..farm.runs import RUNS, find_run, latest_run
 from ..report import build
 from ..report.table import show, wide
+from .arguments import AsJson, Runs
 
 
 def report(
-    place: Annotated[
-        Path | None, typer.Argument(help="The run's folder [default: the latest].", metavar="RUN")
+    run: Annotated[
+        str | None,
+        typer.Argument(help="A run's name or its folder [default: the latest].", metavar="RUN"),
     ] = None,
-    runs: Annotated[Path, typer.Option(help="Where runs are kept.")] = Path("runs"),
+    runs: Runs = RUNS,
     min_coverage: Annotated[
         float,
         typer.Option(
@@ -29,7 +30,7 @@ def report(
             "is held against it; the file is always held against the default.",
         ),
     ] = build.MIN_COVERAGE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute a run's report again, write it, and show it.
 
@@ -38,7 +39,7 @@ def report(
 
     Example: emufarm report runs/20310512-091500-ab12cd
     """
-    chosen = place or latest(runs)
+    chosen = find_run(run, runs) if run else latest_run(runs)
     written = build.write(chosen)
     result = replace(written, gate=build.gate(written.coverage, min_coverage))
     if as_json:
@@ -46,10 +47,3 @@ def report(
         return
     show(result, wide(Console()))
     typer.echo(f"report     {chosen / build.NAME}")
-
-
-def latest(runs: Path) -> Path:
-    found = sorted(runs.glob("*/plan.json"), key=lambda path: path.stat().st_mtime)
-    if not found:
-        raise UsageError(f"there is no run in {runs}: start one with `emufarm run`")
-    return found[-1].parent

@@ -1,4 +1,4 @@
-"""`emufarm schema`: the shape of the documents that a farm reads and writes."""
+"""`emufarm schema`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm verify`: is this run, or this bundle, what was written, and does all follow from it?"""
+"""`emufarm verify`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ import typer
 from ..coordinator.chain import FOLDER as JOURNAL
 from ..errors import UsageError
 from ..evidence import attempt, manifest
+from ..farm.runs import RUNS, find_run
 from ..plan.store import FILE as PLAN
 from ..report.verify import Proof, prove_bundle, prove_run
-
-REFUTED = 1
+from .arguments import AsJson, Runs
+from .exit_codes import Exit
 
 
 def verify(
-    place: Annotated[
-        Path, typer.Argument(help="A run's folder, or a bundle's.", metavar="RUN|BUNDLE")
+    run: Annotated[
+        str, typer.Argument(help="A run's name or folder, or a bundle's.", metavar="RUN|BUNDLE")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    runs: Runs = RUNS,
+    as_json: AsJson = False,
 ) -> None:
     """Check every byte and every decision of a run, offline.
 
@@ -33,14 +35,14 @@ def verify(
 
     Example: emufarm verify runs/20310512-091500-ab12cd
     """
-    proof = proven(place)
+    proof = proven(find_run(run, runs))
     if as_json:
-        told = {"verified": not proof.problems, **asdict(proof)}
-        sys.stdout.write(json.dumps(told, indent=2, sort_keys=True) + "\n")
+        facts = {"verified": not proof.problems, **asdict(proof)}
+        sys.stdout.write(json.dumps(facts, indent=2, sort_keys=True) + "\n")
     else:
         show(proof)
     if proof.problems:
-        raise typer.Exit(REFUTED)
+        raise typer.Exit(Exit.NO)
 
 
 def proven(place: Path) -> Proof:

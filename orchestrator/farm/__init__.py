@@ -1,1 +1,43 @@
-"""The application: wires the rooms into runs. The public Python API; nothing is printed here."""
+"""The application: wires the rooms into runs, and is the public Python API. It prints nothing."""
+
+from __future__ import annotations
+
+from ..errors import EmufarmError, UsageError
+from ..outcome import Judgement
+from ..plan.plan import Plan
+from ..report.compare import Comparison
+from ..report.shape import Report
+from ..report.verify import Proof
+from ..settings import Limits
+from .controls import CheckedCases, check_cases
+from .execute import RunInterrupted
+from .reproduction import Reproduction, reproduce
+from .run_events import Journaled, Notice, RunEvent, RunStarted
+from .runner import resume, run
+from .runs import AttemptResult, EpisodeResult, Run, compare
+
+__all__ = [
+    "AttemptResult",
+    "CheckedCases",
+    "Comparison",
+    "EmufarmError",
+    "EpisodeResult",
+    "Journaled",
+    "Judgement",
+    "Limits",
+    "Notice",
+    "Plan",
+    "Proof",
+    "Report",
+    "Reproduction",
+    "Run",
+    "RunEvent",
+    "RunInterrupted",
+    "RunStarted",
+    "UsageError",
+    "check_cases",
+    "compare",
+    "reproduce",
+    "resume",
+    "run",
+]

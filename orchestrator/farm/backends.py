@@ -69,11 +69,16 @@ Backend = Local | Docker
 def chosen(word: str, profile: Profile, agent: str, say: Say) -> Backend:
     """UsageError where it cannot be had. `auto` is Docker where an engine answers and the image is
     there or can be built, else local; it says which, and why."""
-    if word not in BACKENDS:
-        raise UsageError(f"there is no backend {word!r}; choose one of {', '.join(BACKENDS)}")
+    check_backend_name(word)
     if word == "auto":
         return _whichever(profile, agent, say)
     return _docker(profile, agent, say) if word == "docker" else _local(profile, agent, say)
+
+
+def check_backend_name(name: str) -> None:
+    """UsageError where there is no such backend."""
+    if name not in BACKENDS:
+        raise UsageError(f"there is no backend {name!r}; choose one of {', '.join(BACKENDS)}")
 
 
 def _whichever(profile: Profile, agent: str, say: Say) -> Backend:

@@ -30,12 +30,12 @@ from .run_events import Journaled, Notice, OnEvent, RunStarted
 from .sealing import record_devices, seal
 
 
-class Interrupted(EmufarmError):
+class RunInterrupted(EmufarmError):
     """Ended in order because somebody asked; what is decided stays decided."""
 
 
 async def execute(job: Job, on_event: OnEvent) -> bool:
-    """Whether every episode is decided; Interrupted where somebody asked it to end before."""
+    """Whether every episode is decided; RunInterrupted where somebody asked it to end before."""
     words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
     with work_folder() as work, interruptible() as interrupted:
         async with (
@@ -60,7 +60,7 @@ async def execute(job: Job, on_event: OnEvent) -> bool:
                 return True
             await asyncio.to_thread(record_devices, job.run)
             if interrupted.is_set():
-                raise Interrupted(f"interrupted; `emufarm resume {job.run}` goes on with it")
+                raise RunInterrupted(f"interrupted; `emufarm resume {job.run}` goes on with it")
             return False
 
 

@@ -194,6 +194,11 @@ def save(run: Path) -> Report:
 def write(run: Path) -> Report:
     """Into the run, and beside all runs as the latest."""
     report = save(run)
+    publish(run)
+    return report
+
+
+def publish(run: Path) -> None:
+    """Copy the run's report beside all runs, as the latest."""
     with (run / NAME).open("rb") as written:
         write_whole(run.parent / NAME, written)
-    return report

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.doctor import Finding, examined, folder_facts, gathered
+from orchestrator.farm.doctor import Advice, examine, folder_facts, gather
 from orchestrator.pins.host import host_facts, unknown
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def test_without_adb_no_run_can_start_and_that_is_said_first(tmp_path: Path) -> 
 @pytest.fixture
 def facts(tmp_path: Path) -> dict[str, Any]:
     """Of a machine that has everything."""
-    told = gathered(tmp_path)
+    told = gather(tmp_path)
     version = {"path": "/sdk/tool", "version": "1"}
     told["host"] |= {"kvm": {"present": True, "usable": True}, "memory_kb": 8_000_000}
     told["code"] |= {"commit": "0" * 40, "dirty": False, "lock_sha256": {"requirements.txt": "1"}}
@@ -59,11 +59,11 @@ def facts(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_nothing_is_missing_where_all_is_there(facts: dict[str, Any]) -> None:
-    assert examined(facts) == []
+    assert examine(facts) == []
 
 
-def one(facts: dict[str, Any]) -> Finding:
-    (finding,) = examined(facts)
+def one(facts: dict[str, Any]) -> Advice:
+    (finding,) = examine(facts)
     return finding
 
 

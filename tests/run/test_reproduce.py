@@ -19,7 +19,7 @@ def test_two_restless_fleets_come_to_the_same(farm: Farm) -> None:
     run = farm.runs / "r"
     code, output = ended(farm.start("reproduce", str(run), "--devices", "2", "--noise", "8"))
     assert code == 0, output
-    assert "2 equal, 0 different, 0 could not be told" in output
+    assert "2 equal, 0 different, 0 could not be compared" in output
     assert verify_run(farm.runs / "r-again-1") == []
     for name, noise in (("r", 3), ("r-again-1", 8)):
         told = json.loads((farm.runs / name / "run_manifest.json").read_text())
@@ -78,7 +78,7 @@ def test_a_case_that_reads_a_volatile_column_is_not_reproduced(farm: Farm, tmp_p
     ("words", "says"),
     [
         (("--backend", "moon"), "there is no backend 'moon'"),
-        ((), "cannot read the plan"),
+        ((), "there is no run"),
     ],
 )
 def test_what_cannot_be_reproduced_is_said(farm: Farm, words: tuple[str, ...], says: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.cli.controls import controls
+from orchestrator.farm.controls import controls
 
 
 @pytest.mark.parametrize("seed", [0, 7, -3, 2**80])

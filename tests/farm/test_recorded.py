@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.run import settings_of
+from orchestrator.farm.recorded import recorded
 from orchestrator.pins.files import write_json
 from orchestrator.settings import Limits
 from tests.coordinator.runs import a_plan
@@ -20,7 +20,13 @@ def test_its_limits_and_its_phones_noise_are_the_manifest_s(
 ) -> None:
     limits = Limits(attempts=2)
     facts = {"limits": asdict(limits), "cases_folder": "/nowhere", "variants": ["benign"], **told}
-    write_json(tmp_path / "run_manifest.json", {"reproducibility": facts})
-    settings = settings_of(tmp_path, a_plan(1))
+    manifest = {
+        "reproducibility": facts,
+        "execution_mode": "local",
+        "android": {"image_lock": {"digest": "1"}},
+        "agent": {},
+    }
+    write_json(tmp_path / "run_manifest.json", manifest)
+    settings = recorded(tmp_path, a_plan(1)).settings
     assert (settings.limits, settings.noise) == (limits, noise)
     assert settings.variants == ("benign",)

@@ -1,0 +1,22 @@
+"""The arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CasesFolder = Annotated[Path, typer.Argument(help="Folder of cases.")]
+RunName = Annotated[str, typer.Argument(help="A run's name or its folder.", metavar="RUN")]
+Runs = Annotated[Path, typer.Option(help="Where runs are kept.")]
+Devices = Annotated[int, typer.Option(help="Phones at once; 0: twice the cores, at most 8.")]
+Noise = Annotated[int | None, typer.Option(help="Restless phones, by this seed.")]
+Selection = Annotated[
+    str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
+]
+BackendName = Annotated[str, typer.Option(help="auto, local or docker.")]
+AgentCardFile = Annotated[
+    Path | None, typer.Option(help="What the agent is: a YAML file (docs/pins.md).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and only that.")]

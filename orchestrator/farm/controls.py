@@ -1,0 +1,88 @@
+"""Proves cases: runs every case with control agents and judges whether it tells right from wrong.
+
+Four control agents run every case, the reference twice, on phones with different noise. A case
+that one of them refutes is broken: it would score agents at random.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..cases.model import Case
+from ..image.embedded import embedded_image
+from ..pins import proofs
+from ..plan.plan import PlannedCase
+from ..report.controls import Finding, Pass, judged, verdicts, volatile
+from ..report.digests import results
+from ..settings import RunSettings
+from .backends import Local
+from .run_events import Notice, OnEvent, ignore
+from .runner import PUBLIC_CASES, RUNS, Request, device_count, start
+
+CHECKS = "checks"  # a folder of their own: the latest run is never a control's
+_NOISES = 1_000_000  # a phone's noise has bounds, a seed has none
+
+
+@dataclass(frozen=True)
+class ControlPass:
+    """One pass over all cases."""
+
+    name: str  # of its run
+    agent: str
+    noise: int | None = None
+
+
+@dataclass(frozen=True)
+class CheckedCases:
+    findings: tuple[Finding, ...]
+    proven: proofs.Proven  # case -> whether the controls prove it
+    cases: tuple[str, ...]
+
+
+def controls(seed: int) -> tuple[ControlPass, ...]:
+    """The first two do the same on phones of different noise, which the seed decides."""
+    noise = 2 * (seed % _NOISES)
+    return (
+        ControlPass("reference", "reference", noise),
+        ControlPass("reference-twin", "reference", noise + 1),
+        ControlPass("idle", "idle"),
+        ControlPass("near_miss", "near_miss"),
+        ControlPass("gullible", "gullible"),
+    )
+
+
+def check_cases(
+    cases: str | Path = PUBLIC_CASES,
+    *,
+    devices: int = 0,
+    seed: int = 0,
+    k: str = "",
+    runs: str | Path = RUNS,
+    on_event: OnEvent = ignore,
+) -> CheckedCases:
+    """Run all control passes and record which cases are proven on the embedded image."""
+    count, folder = device_count(devices), Path(runs)
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    findings: list[Finding] = []
+    passes: list[Pass] = []
+    planned: tuple[PlannedCase, ...] = ()  # the same for all controls
+    profile = Request(Path(cases), RunSettings()).profile
+    backend = Local(embedded_image(profile, lambda line: on_event(Notice(line))))
+    for control in controls(seed):
+        settings = RunSettings(seed=seed, agent=control.agent, noise=control.noise)
+        request = Request(Path(cases), settings, k)
+        plan = request.plan
+        planned = plan.cases
+        on_event(Notice(f"control {control.name}: {len(plan.episodes)} episodes"))
+        place = folder / CHECKS / f"{stamp}-{control.name}"
+        done = start(place, request, plan, backend, count, on_event)
+        passes.append(Pass(done.report().episodes, results(place)))
+        findings += judged(control.agent, passes[-1].rows)
+    findings += volatile("reference", *passes[:2])
+    variants = {case.id: Case.model_validate(case.case).variants for case in planned}
+    proven = verdicts(findings, variants)
+    by_digest = {case.digest: proven[case.id] for case in planned if case.id in proven}
+    proofs.record(folder / proofs.NAME, backend.lock.digest, by_digest)
+    return CheckedCases(tuple(dict.fromkeys(findings)), proven, tuple(variants))

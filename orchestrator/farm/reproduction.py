@@ -1,0 +1,107 @@
+"""Runs a recorded plan again and compares the results episode by episode."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from ..errors import UsageError
+from ..pins.agent_card import load_card
+from ..plan.plan import Plan
+from ..plan.store import FILE as PLAN
+from ..plan.store import read_plan
+from ..report.same import Compared, comparable, endings
+from ..report.same import compare as compare_endings
+from .backends import check_backend_name, chosen
+from .recorded import planned_profile, recorded, require_unchanged_cases
+from .run_events import Notice, OnEvent, ignore
+from .runner import Request, device_count, start
+from .runs import RUNS, Run, find_run
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    first: Path
+    second: Path
+    compared: Compared
+
+
+def reproduce(
+    run: str | Path,
+    *,
+    episodes: int | None = None,
+    seed: int = 0,
+    devices: int = 0,
+    noise: int | None = None,
+    backend: str = "auto",
+    agent_card: str | Path | None = None,
+    against: str | Path | None = None,
+    runs: str | Path = RUNS,
+    on_event: OnEvent = ignore,
+) -> Reproduction:
+    """Run a run's plan again in a folder beside it, and compare outcome, violations and digests.
+
+    `episodes` draws so many of its episodes by `seed`; `against` names a run to compare with, and
+    then nothing is run. UsageError where the run cannot be run again.
+    """
+    check_backend_name(backend)
+    first = Run.open(run, runs)
+    plan = draw(first.plan, episodes, seed)
+    if against is not None:
+        second = find_run(against, runs)
+    else:
+        second = _again(first.folder, plan, backend, device_count(devices), noise, agent_card,
+                        on_event)  # fmt: skip
+    other = read_plan(second / PLAN)
+    comparable(plan, other)
+    if first.folder.resolve() == second.resolve():
+        raise UsageError(f"{first.folder} and {second} are one run; name two")
+    compared = compare_endings(endings(first.folder, plan), endings(second, other))
+    return Reproduction(first.folder, second, compared)
+
+
+def draw(plan: Plan, episodes: int | None, seed: int) -> Plan:
+    """So many of the plan's episodes, the same ones for the same seed; None: all."""
+    if episodes is None:
+        return plan
+    if episodes > len(plan.episodes):
+        raise UsageError(f"the plan has {len(plan.episodes)} episodes: ask for at most as many")
+    picks = sorted(random.Random(seed).sample(range(len(plan.episodes)), episodes))
+    kept = tuple(plan.episodes[pick] for pick in picks)
+    used = {episode.case for episode in kept}
+    return replace(plan, episodes=kept, cases=tuple(c for c in plan.cases if c.id in used))
+
+
+def _again(
+    folder: Path,
+    plan: Plan,
+    backend: str,
+    devices: int,
+    noise: int | None,
+    agent_card: str | Path | None,
+    on_event: OnEvent,
+) -> Path:
+    """The new run's folder, once it has ended."""
+    before = recorded(folder, plan)
+    require_unchanged_cases(folder, plan, before.cases_folder)
+    profile = planned_profile(folder, plan)
+    notify: Callable[[str], None] = lambda line: on_event(Notice(line))  # noqa: E731
+    place = chosen(backend, profile, plan.agent, notify)
+    if place.lock.digest != before.image:
+        notify(
+            f"the image is {place.lock.digest[:12]}, {folder} was run on {before.image[:12]}: "
+            "a difference may come from it"
+        )
+    card = load_card(Path(agent_card)) if agent_card else None
+    request = Request(before.cases_folder, replace(before.settings, noise=noise))
+    return start(free_name(folder), request, plan, place, devices, on_event, card).folder
+
+
+def free_name(folder: Path) -> Path:
+    """The first name of the form <run>-again-<n> that no run has."""
+    whole = folder.resolve()
+    names = (whole.with_name(f"{whole.name}-again-{number}") for number in count(1))
+    return next(name for name in names if not name.exists())

@@ -1,0 +1,190 @@
+"""Starts and resumes runs: the plan, the run's folder, the execution, the report."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..agent.spec import check_spec
+from ..cases.load import load_cases
+from ..cases.select import selection
+from ..errors import UsageError
+from ..pins import proofs
+from ..pins.agent_card import AgentCard, load_card
+from ..pins.files import write_json
+from ..pins.profile import Profile, load_profile
+from ..pins.run_manifest import MANIFEST
+from ..plan.build import build
+from ..plan.plan import Plan
+from ..plan.store import FILE as PLAN
+from ..plan.store import write_plan
+from ..report import build as report
+from ..settings import Limits, RunSettings
+from .backends import Backend, check_backend_name, chosen
+from .documents import documents
+from .execute import execute
+from .job import Job
+from .recorded import planned_profile, recorded, require_unchanged_cases
+from .run_events import Notice, OnEvent, ignore
+from .runs import Run
+
+PUBLIC_CASES = Path("cases/public")
+RUNS = Path("runs")
+MOST_DEFAULT_DEVICES = 8
+
+T = TypeVar("T")
+
+
+def run(
+    cases: str | Path = PUBLIC_CASES,
+    *,
+    agent: str = RunSettings.agent,
+    agent_card: str | Path | None = None,
+    devices: int = 0,
+    backend: str = "auto",
+    seed: int = RunSettings.seed,
+    repeats: int = RunSettings.repeats,
+    k: str = "",
+    profile: str = RunSettings.profile,
+    noise: int | None = None,
+    limits: Limits = RunSettings.limits,
+    name: str = "",
+    runs: str | Path = RUNS,
+    on_event: OnEvent = ignore,
+) -> Run:
+    """Run every episode of a folder of cases, and write the report.
+
+    Returns when every episode is decided or the fleet can do no more: `Run.complete` says which.
+    UsageError where the request cannot work; RunInterrupted after Ctrl-C or SIGTERM.
+    """
+    check_backend_name(backend)
+    card = load_card(Path(agent_card)) if agent_card else None
+    if name and (Path(name).name != name or name.startswith(".")):
+        raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
+    count = device_count(devices)
+    settings = RunSettings(seed, repeats, agent, profile, limits=limits, noise=noise)
+    request = Request(Path(cases), settings, k)
+    plan = request.plan
+    folder = Path(runs) / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
+    if (folder / PLAN).exists():
+        raise UsageError(f"{folder} exists already: `emufarm resume {folder}`, or choose --run")
+    place = chosen(backend, request.profile, agent, _notify(on_event))
+    return _latest(start(folder, request, plan, place, count, on_event, card))
+
+
+def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
+           on_event: OnEvent = ignore) -> Run:  # fmt: skip
+    """Go on with a run that was interrupted; what is decided stays decided.
+
+    UsageError where its cases, its profile or its image are no longer those it was started with.
+    """
+    count = device_count(devices)
+    opened = Run.open(run, runs)
+    folder, plan = opened.folder, opened.plan
+    before = recorded(folder, plan)
+    require_unchanged_cases(folder, plan, before.cases_folder)
+    profile = planned_profile(folder, plan)
+    backend = chosen(before.backend, profile, plan.agent, _notify(on_event))
+    if backend.lock.digest != before.image:
+        raise UsageError(
+            f"{folder} was run on the image {before.image[:12]}, this machine has "
+            f"{backend.lock.digest[:12]}: resume it with the version that started it"
+        )
+    if backend.agent is not None and backend.agent.id != before.agent_image:
+        raise UsageError(
+            f"{plan.agent} is another image than when {folder} began: give that one its name "
+            f"back ({before.agent_image})"
+        )
+    job = Job(folder, plan, before.settings, profile, backend, count)
+    return _latest(carry_out(job, on_event))
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run was asked to do; the same request gives the same plan, everywhere."""
+
+    cases: Path
+    settings: RunSettings
+    k: str = ""  # which cases, as pytest's -k
+
+    @property
+    def profile(self) -> Profile:
+        return load_profile(self.settings.profile)
+
+    @property
+    def plan(self) -> Plan:
+        """UsageError where an agent, a profile, a case or a selection is wrong."""
+        check_spec(self.settings.agent)
+        profile = self.profile
+        return build(
+            load_cases(self.cases), self.settings, profile.name, profile.digest, selection(self.k)
+        )
+
+
+def start(
+    folder: Path,
+    request: Request,
+    plan: Plan,
+    backend: Backend,
+    devices: int,
+    on_event: OnEvent,
+    card: AgentCard | None = None,
+) -> Run:
+    """Write a new run's folder, its plan last, and execute it."""
+    settings, profile = request.settings, request.profile
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        files = documents(plan, settings, profile, backend, request.cases, card)
+        known = proofs.proven(folder.parent / proofs.NAME, backend.lock.digest, plan.cases)
+        files[MANIFEST]["reproducibility"]["proven"] = known
+        for file, content in files.items():
+            write_json(folder / file, content)
+        write_plan(folder / PLAN, plan)
+    except OSError as error:
+        raise UsageError(f"cannot write the run to {folder}: {error.strerror}") from error
+    return carry_out(Job(folder, plan, settings, profile, backend, devices), on_event)
+
+
+def carry_out(job: Job, on_event: OnEvent) -> Run:
+    """Execute a prepared run, and write its report."""
+    on_event(
+        Notice(
+            f"run {job.run}: {len(job.plan.episodes)} episodes of {len(job.plan.cases)} cases, "
+            f"agent {job.plan.agent}, {job.devices} phones, {job.backend.name}, "
+            f"plan {job.plan.digest[:12]}"
+        )
+    )
+    blocking(lambda: execute(job, on_event))
+    return Run(job.run, job.plan, report.save(job.run))
+
+
+def blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """The result of a coroutine, also where the caller's thread runs a loop, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1, thread_name_prefix="run") as thread:
+        return thread.submit(lambda: asyncio.run(work())).result()
+
+
+def device_count(devices: int) -> int:
+    if devices < 0:
+        raise UsageError(f"{devices} devices cannot run anything: choose 1 or more")
+    return devices or min(MOST_DEFAULT_DEVICES, 2 * (os.cpu_count() or 1))
+
+
+def _latest(run: Run) -> Run:
+    """Its report also stands beside all runs, as the latest."""
+    report.publish(run.folder)
+    return run
+
+
+def _notify(on_event: OnEvent) -> Callable[[str], None]:
+    return lambda line: on_event(Notice(line))
