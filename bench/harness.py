@@ -35,7 +35,7 @@ from orchestrator.coordinator.opening import open_run
 from orchestrator.coordinator.server import Secrets
 from orchestrator.coordinator.transitions import AttemptCommitted, LeaseGranted
 from orchestrator.device.adb import adb_binary
-from orchestrator.device.adb_socket import Spoken
+from orchestrator.device.adb_socket import Exchange
 from orchestrator.device.phone import Device
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
@@ -71,10 +71,10 @@ class Account:
         self._stat = Path(f"/proc/{pid}/stat")
         self.marks: list[Mark] = []
 
-    def hear(self, spoken: Spoken) -> None:
+    def hear(self, exchange: Exchange) -> None:
         fields = self._stat.read_text().rpartition(")")[2].split()
         phone = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-        self.marks.append(Mark(time.time() * 1000, spoken.seconds, time.thread_time(), phone))
+        self.marks.append(Mark(time.time() * 1000, exchange.seconds, time.thread_time(), phone))
 
     def within(self, start: float, end: float) -> list[Mark]:
         """Those after a time stamp of whole milliseconds, up to another."""

@@ -77,7 +77,7 @@ def round_trips(running: LocalDevice, device: Device, rounds: int) -> None:
     theirs = adbutils.AdbClient("127.0.0.1", running.adb_port).device(running.serial)
     adb = [str(adb_binary()), "-P", str(running.adb_port), "-s", running.serial]
     ways: dict[str, Callable[[], object]] = {
-        "shell round trip: device room": lambda: device.shell.wire.shell("true", timeout=10),
+        "shell round trip: device room": lambda: device.shell.adb_socket.shell("true", timeout=10),
         "shell round trip: adbutils shell2": lambda: theirs.shell2("true", v2=True),
         "shell round trip: adb binary": lambda: subprocess.run(
             [*adb, "shell", "true"], check=True, timeout=10

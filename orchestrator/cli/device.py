@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..device.check import Finding, passed, run_check
+from ..device.check import CheckFinding, passed, run_check
 from ..device.console import Console
 from ..device.faults import DeviceFault
 from ..device.phone import Device, console_port
@@ -66,17 +66,17 @@ def check(
 def _must_be_listed(phone: Device) -> None:
     """A phone in a bad state is what the check is for; one that nobody knows is a typing error."""
     try:
-        phone.wire.state()
+        phone.adb_socket.state()
     except DeviceFault as fault:
         if fault.reason == "adb_server":
             raise UsageError(
-                f"no adb server answers on port {phone.wire.server_port}: "
+                f"no adb server answers on port {phone.adb_socket.server_port}: "
                 "`adb start-server` starts one, --adb-port names another"
             ) from fault
         if fault.reason == "device_not_found":
             raise UsageError(
-                f"the adb server on port {phone.wire.server_port} has no phone {phone.serial!r}: "
-                "`adb devices` lists those it has"
+                f"the adb server on port {phone.adb_socket.server_port} has no phone "
+                f"{phone.serial!r}: `adb devices` lists those it has"
             ) from fault
 
 
@@ -95,7 +95,7 @@ def _console(serial: str, token: Path | None) -> Console | None:
         raise UsageError(f"cannot read the console's token in {path}: {error}") from error
 
 
-def _show(finding: Finding) -> None:
+def _show(finding: CheckFinding) -> None:
     typer.echo(f"{WORDS[finding.holds]:<5}{finding.name}")
     if finding.holds is not True:
         typer.echo(f"     expected  {finding.expected}")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from ..device.attach import beside, booted
+from ..device.attach import attach, wait_booted
 from ..device.phone import Device
 from ..errors import UsageError
 from ..image.bake_steps import bake_phone, prove_phone
@@ -74,7 +74,7 @@ def _booted(port: int, token_file: Path, seconds: float) -> Device:
         token = token_file.read_text(encoding="ascii").strip()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"cannot read the secret in {token_file}: {error}") from error
-    return booted(beside(port, token, seconds, _say), seconds, _say)
+    return wait_booted(attach(port, token, seconds, _say), seconds, _say)
 
 
 def _say(line: str) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from ..coordinator.client import CoordinatorAway, CoordinatorClient
-from ..device.attach import beside
+from ..device.attach import attach
 from ..device.faults import DeviceFault
 from ..errors import UsageError
 from ..pins.image_lock import read_lock
@@ -53,7 +53,7 @@ def worker(
         CoordinatorClient(coordinator, _secret(token_file), worker=name, device=device) as client,
     ):
         try:
-            phone = beside(control_port, _secret(control_token_file), limits.boot_s, typer.echo)
+            phone = attach(control_port, _secret(control_token_file), limits.boot_s, typer.echo)
         except DeviceFault as fault:
             send_sealed(client, staging)
             client.device_failed("provision", fault.reason, str(fault))

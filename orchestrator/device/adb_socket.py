@@ -40,7 +40,7 @@ class ShellResult:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class Exchange:
     """One exchange as it happened, for whoever keeps records."""
 
     kind: str  # shell | exec | host | console
@@ -52,11 +52,11 @@ class Spoken:
     seconds: float
 
 
-Listener = Callable[[Spoken], None]
+Listener = Callable[[Exchange], None]
 T = TypeVar("T")
 
 
-class Wire:
+class AdbSocket:
     """One phone's door: a serial on the adb server of a port."""
 
     def __init__(self, serial: str, server_port: int, listener: Listener | None = None) -> None:
@@ -180,7 +180,7 @@ class Wire:
                 code = answer if kind == "shell" and isinstance(answer, int) else None
                 text = None if fault is None else str(fault)
                 seconds = time.monotonic() - started
-                listener(Spoken(kind, request, bytes(out), bytes(err), code, text, seconds))
+                listener(Exchange(kind, request, bytes(out), bytes(err), code, text, seconds))
 
     def _fault(self, error: DeviceFault | OSError, request: str, timeout: float) -> DeviceFault:
         if isinstance(error, DeviceFault):

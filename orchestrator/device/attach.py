@@ -22,7 +22,7 @@ _SAY_S = 5.0  # between two lines about what is still missing
 Say = Callable[[str], None]
 
 
-def beside(port: int, token: str, seconds: float, say: Say) -> Device:
+def attach(port: int, token: str, seconds: float, say: Say) -> Device:
     """The phone, not yet ready; DeviceFault where its supervisor does not answer in time."""
     supervisor = SupervisorClient(port, token)
     facts = _facts(supervisor, Deadline(seconds), Patience(say))
@@ -30,7 +30,7 @@ def beside(port: int, token: str, seconds: float, say: Say) -> Device:
     return Device(facts.serial, facts.adb_server_port, console=console, supervisor=supervisor)
 
 
-def booted(device: Device, seconds: float, say: Say) -> Device:
+def wait_booted(device: Device, seconds: float, say: Say) -> Device:
     """The same, once it is ready; DeviceFault says what is missing where it is not in time."""
     patience = Patience(say)
 

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TextIO
 
-from .adb_socket import Spoken
+from .adb_socket import Exchange
 from .expectations import EXPECTATIONS, Expectation
-from .expectations.expectation import Seen
+from .expectations.expectation import CheckResult
 from .faults import DeviceFault
 from .phone import Device
 
@@ -23,7 +23,7 @@ _INLINE = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """One expectation beside what was seen; `holds` is None where it could not be looked at."""
 
     name: str
@@ -34,7 +34,7 @@ class Finding:
     seconds: float
 
 
-def passed(findings: Sequence[Finding]) -> bool:
+def passed(findings: Sequence[CheckFinding]) -> bool:
     """Whether something was looked at and nothing failed."""
     looked = [finding.holds for finding in findings if finding.holds is not None]
     return bool(looked) and all(looked)
@@ -46,10 +46,10 @@ def run_check(
     destructive: bool = False,
     folder: Path | None = None,
     expectations: Sequence[Expectation] = EXPECTATIONS,
-    on_finding: Callable[[Finding], None] = lambda finding: None,
-) -> list[Finding]:
+    on_finding: Callable[[CheckFinding], None] = lambda finding: None,
+) -> list[CheckFinding]:
     """Look at everything in order, one failure never hiding the next."""
-    findings: list[Finding] = []
+    findings: list[CheckFinding] = []
     recorder = _Recorder(folder)
     device.listen(recorder.heard)
     try:
@@ -65,20 +65,22 @@ def run_check(
     return findings
 
 
-def _find(device: Device, expectation: Expectation) -> Finding:
+def _find(device: Device, expectation: Expectation) -> CheckFinding:
     started = time.monotonic()
     if expectation.needs_console and not device.has_console:
-        seen = Seen(None, "not looked at: this phone has no console that we know the token of")
+        seen = CheckResult(
+            None, "not looked at: this phone has no console that we know the token of"
+        )
     else:
         try:
             seen = expectation.look(device)
         except DeviceFault as fault:
-            seen = Seen(False, str(fault))
+            seen = CheckResult(False, str(fault))
         except Exception as error:  # noqa: BLE001 - what no rule foresaw is a finding too
-            seen = Seen(False, f"{type(error).__name__}: {error}")
+            seen = CheckResult(False, f"{type(error).__name__}: {error}")
     seconds = time.monotonic() - started
     e = expectation
-    return Finding(e.name, e.why, e.expected, seen.text, seen.holds, round(seconds, 4))
+    return CheckFinding(e.name, e.why, e.expected, seen.text, seen.holds, round(seconds, 4))
 
 
 class _Recorder:
@@ -92,22 +94,22 @@ class _Recorder:
             folder.mkdir(parents=True, exist_ok=True)
             self._lines = (folder / "recordings.jsonl").open("w", encoding="utf-8")
 
-    def heard(self, spoken: Spoken) -> None:
+    def heard(self, exchange: Exchange) -> None:
         with self._one_at_a_time:
-            self._write(spoken)
+            self._write(exchange)
 
-    def _write(self, spoken: Spoken) -> None:
+    def _write(self, exchange: Exchange) -> None:
         if self._lines is None:
             return
         line = {
             "expectation": self.expectation,
-            "kind": spoken.kind,
-            "command": spoken.request,
-            "stdout": self._text(spoken.stdout),
-            "stderr": self._text(spoken.stderr),
-            "exit": spoken.exit_code,
-            "fault": spoken.fault,
-            "ms": round(spoken.seconds * 1000, 3),
+            "kind": exchange.kind,
+            "command": exchange.request,
+            "stdout": self._text(exchange.stdout),
+            "stderr": self._text(exchange.stderr),
+            "exit": exchange.exit_code,
+            "fault": exchange.fault,
+            "ms": round(exchange.seconds * 1000, 3),
         }
         self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
 
@@ -124,7 +126,7 @@ class _Recorder:
         (self._folder / name).write_bytes(data)
         return {"file": name, "bytes": len(data)}
 
-    def close(self, findings: list[Finding]) -> None:
+    def close(self, findings: list[CheckFinding]) -> None:
         if self._lines is None or self._folder is None:
             return
         self._lines.close()

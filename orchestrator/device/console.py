@@ -9,7 +9,7 @@ import re
 import time
 from dataclasses import dataclass
 
-from .adb_socket import Listener, Spoken
+from .adb_socket import Exchange, Listener
 from .deadline import Deadline, DeadlineSocket, dial
 from .faults import DeviceFault
 
@@ -21,7 +21,7 @@ _DONE = re.compile(rb"(?:^|\n)(?:OK(?:: [^\r\n]*)?|KO:[^\r\n]*)\r?\n\Z")
 
 
 @dataclass(frozen=True)
-class Reply:
+class ConsoleReply:
     """What the console said to one command."""
 
     words: str  # all of it, the final `OK` included
@@ -75,7 +75,9 @@ class Console:
         """The reply's lines before `OK`; a `KO` is a fault with the console's own words."""
         return self.say(command, authenticated=authenticated, timeout=timeout).value
 
-    def say(self, command: str, *, authenticated: bool = True, timeout: float = 10.0) -> Reply:
+    def say(
+        self, command: str, *, authenticated: bool = True, timeout: float = 10.0
+    ) -> ConsoleReply:
         """The same, with all the words."""
         started = time.monotonic()
         words, fault = "", None
@@ -99,9 +101,9 @@ class Console:
             if listener is not None:
                 told = None if fault is None else str(fault)
                 seconds = time.monotonic() - started
-                listener(Spoken("console", command, words.encode(), b"", None, told, seconds))
+                listener(Exchange("console", command, words.encode(), b"", None, told, seconds))
 
-    def _speak(self, command: str, authenticated: bool, deadline: Deadline) -> Reply:
+    def _speak(self, command: str, authenticated: bool, deadline: Deadline) -> ConsoleReply:
         if "\n" in command or "\r" in command:
             raise DeviceFault("console_refused", f"a command is one line: {command!r}")
         try:
@@ -175,7 +177,7 @@ def load_command(tag: str) -> str:
     return f"avd snapshot load {check_tag(tag)}"
 
 
-def _reply(connection: DeadlineSocket, *, closing: bool = False) -> Reply:
+def _reply(connection: DeadlineSocket, *, closing: bool = False) -> ConsoleReply:
     """Lines up to the final `OK`; KO lines are gathered until the console falls silent."""
     data = bytearray()
     while not _DONE.search(data[-4096:] if len(data) > 4096 else data):
@@ -193,7 +195,7 @@ def _reply(connection: DeadlineSocket, *, closing: bool = False) -> Reply:
     if refusals:
         raise DeviceFault("console_refused", "\n".join([*refusals, *_more_refusals(connection)]))
     last = lines.pop()
-    return Reply(text, "\n".join([*lines, last[4:]] if last.startswith("OK: ") else lines))
+    return ConsoleReply(text, "\n".join([*lines, last[4:]] if last.startswith("OK: ") else lines))
 
 
 def _more_refusals(connection: DeadlineSocket) -> list[str]:

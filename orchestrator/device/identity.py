@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from .adb import adb_version
 from .console import Console
-from .display import Display, display
 from .faults import DeviceFault
-from .settings import Properties, Settings
+from .screen import Display, display
+from .settings import AndroidSettings, Properties
 from .shell import Shell
 
 
@@ -29,7 +29,7 @@ class Identity:
 
 
 def identify(shell: Shell, console: Console | None, emulator_version: str | None) -> Identity:
-    properties, settings = Properties(shell), Settings(shell)
+    properties, settings = Properties(shell), AndroidSettings(shell)
     level = properties.get("ro.build.version.sdk")
     if not level.isdecimal():
         raise DeviceFault("bad_answer", f"not an API level: {level!r}", during="identity")
@@ -37,12 +37,12 @@ def identify(shell: Shell, console: Console | None, emulator_version: str | None
     if fingerprint.count("/") < 3:
         raise DeviceFault("bad_answer", f"not a fingerprint: {fingerprint!r}", during="identity")
     return Identity(
-        serial=shell.wire.serial,
+        serial=shell.adb_socket.serial,
         fingerprint=fingerprint,
         api_level=int(level),
         abi=properties.get("ro.product.cpu.abi"),
         adb_version=adb_version(),
-        adb_server_version=shell.wire.server_version(),
+        adb_server_version=shell.adb_socket.server_version(),
         avd_name=console.avd_name() if console is not None else None,
         emulator_version=emulator_version,
         display=display(shell),

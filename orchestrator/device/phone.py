@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from .adb import Adb
-from .adb_socket import Listener, Wire
+from .adb_socket import AdbSocket, Listener
 from .capabilities import capabilities
 from .clock import Clock
 from .console import Console
-from .display import Display, display
 from .faults import DeviceFault
 from .files import Files
 from .foreground import Foreground, foreground
@@ -18,8 +17,8 @@ from .providers import Providers
 from .readiness import Readiness, missing, wait_ready
 from .reconnect import renew
 from .retry import RECONNECT
-from .screen import Screen
-from .settings import Properties, Settings
+from .screen import Display, Screen, display
+from .settings import AndroidSettings, Properties
 from .shell import Shell
 from .snapshot import Snapshots
 from .supervisor_client import SupervisorClient
@@ -40,12 +39,12 @@ class Device:
         listener: Listener | None = None,
     ) -> None:
         self.serial = serial
-        self.wire = Wire(serial, adb_port)
-        self.shell = Shell(self.wire)
+        self.adb_socket = AdbSocket(serial, adb_port)
+        self.shell = Shell(self.adb_socket)
         self.adb = Adb(serial, adb_port)
         self.supervisor = supervisor
         self.properties = Properties(self.shell)
-        self.settings = Settings(self.shell)
+        self.settings = AndroidSettings(self.shell)
         self.providers = Providers(self.shell)
         self.packages = Packages(self.shell, self.adb)
         self.files = Files(self.shell, self.adb)
@@ -57,7 +56,7 @@ class Device:
 
     def listen(self, listener: Listener | None) -> None:
         """Be told of every exchange with the phone from now on; None ends it."""
-        self.wire.listener = listener
+        self.adb_socket.listener = listener
         if self._console is not None:
             self._console.listener = listener
 
@@ -122,8 +121,8 @@ class Device:
         emulator = None if self._console is None else self._console.port + 1
 
         def attempt() -> None:
-            renew(self.wire, emulator)
-            self.wire.shell("true", timeout=5)
+            renew(self.adb_socket, emulator)
+            self.adb_socket.shell("true", timeout=5)
 
         RECONNECT(attempt)
 

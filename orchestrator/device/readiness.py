@@ -63,7 +63,7 @@ def _first_missing(shell: Shell, timeout: float) -> tuple[str, ...]:
 def _property(name: str, wanted: str) -> Callable[[Shell, float], str | None]:
     def ask(shell: Shell, timeout: float) -> str | None:
         try:
-            value = shell.wire.shell(f"getprop {name}", timeout=timeout).text.strip()
+            value = shell.adb_socket.shell(f"getprop {name}", timeout=timeout).text.strip()
         except DeviceFault as fault:
             return f"{name}: {fault}"
         return None if value == wanted else f"{name} is {value!r}, not {wanted!r}"
@@ -73,7 +73,7 @@ def _property(name: str, wanted: str) -> Callable[[Shell, float], str | None]:
 
 def _package_service(shell: Shell, timeout: float) -> str | None:
     try:
-        result = shell.wire.shell("pm path android", timeout=timeout)
+        result = shell.adb_socket.shell("pm path android", timeout=timeout)
     except DeviceFault as fault:
         return f"package service: {fault}"
     if result.ok and result.text.startswith("package:"):
@@ -83,7 +83,7 @@ def _package_service(shell: Shell, timeout: float) -> str | None:
 
 def _input_service(shell: Shell, timeout: float) -> str | None:
     try:
-        result = shell.wire.shell("service check input", timeout=timeout)
+        result = shell.adb_socket.shell("service check input", timeout=timeout)
     except DeviceFault as fault:
         return f"input service: {fault}"
     text = (result.text + result.error_text).strip()
@@ -92,7 +92,7 @@ def _input_service(shell: Shell, timeout: float) -> str | None:
 
 def _focus(shell: Shell, timeout: float) -> str | None:
     try:
-        title, hung = parse_focus(shell.wire.shell("dumpsys window", timeout=timeout).text)
+        title, hung = parse_focus(shell.adb_socket.shell("dumpsys window", timeout=timeout).text)
     except DeviceFault as fault:
         return f"focus: {fault}"
     if hung is not None:

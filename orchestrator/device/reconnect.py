@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .adb_socket import Wire
+from .adb_socket import AdbSocket
 from .deadline import Deadline
 from .faults import DeviceFault
 from .readiness import Pause
@@ -13,7 +13,11 @@ RENEWAL_SECONDS = 5.0
 
 
 def new_transport(
-    wire: Wire, old: int | None, emulator: int | None, deadline: Deadline, pause: Pause = time.sleep
+    adb_socket: AdbSocket,
+    old: int | None,
+    emulator: int | None,
+    deadline: Deadline,
+    pause: Pause = time.sleep,
 ) -> int:
     """The number of a connection that is not `old` and is up; `emulator` is the phone's adb port.
 
@@ -23,37 +27,37 @@ def new_transport(
     last = DeviceFault("device_not_found", "never asked")
     while not deadline.passed:
         try:
-            number = wire.transport_id(timeout=deadline.share(5))
-            if number != old and wire.state(timeout=deadline.share(5)) == "device":
+            number = adb_socket.transport_id(timeout=deadline.share(5))
+            if number != old and adb_socket.state(timeout=deadline.share(5)) == "device":
                 return number
             last = DeviceFault("device_offline", f"still transport {number}")
         except DeviceFault as fault:
             last = fault
             if fault.reason == "device_not_found" and emulator is not None:
-                _announce(wire, emulator)
+                _announce(adb_socket, emulator)
         pause(step)
         step = min(step * 1.5, 0.5)
     raise DeviceFault(last.reason, f"no new connection in {deadline.seconds:g} s: {last.text}")
 
 
-def renew(wire: Wire, emulator: int | None) -> int:
+def renew(adb_socket: AdbSocket, emulator: int | None) -> int:
     """Drop the phone's connection once and wait for the next; its number."""
     try:
-        old = wire.transport_id()
+        old = adb_socket.transport_id()
     except DeviceFault:
         old = None  # offline or unknown: any connection will be a new one
     try:
-        wire.reconnect()
+        adb_socket.reconnect()
     except DeviceFault as fault:
         if fault.reason != "device_not_found":  # nothing to drop; being told of it may bring it
             raise
-    return new_transport(wire, old, emulator, Deadline(RENEWAL_SECONDS))
+    return new_transport(adb_socket, old, emulator, Deadline(RENEWAL_SECONDS))
 
 
-def _announce(wire: Wire, emulator: int) -> None:
+def _announce(adb_socket: AdbSocket, emulator: int) -> None:
     """A shortcut only, since the server redials by itself each second; whoever waits sees what
     comes of it."""
     try:
-        wire.announce(emulator)
+        adb_socket.announce(emulator)
     except DeviceFault:
         return

@@ -25,7 +25,7 @@ class Properties:
             raise DeviceFault("command_failed", text, during=f"setprop {name}")
 
 
-class Settings:
+class AndroidSettings:
     """The settings provider's three tables. A missing key is None."""
 
     def __init__(self, shell: Shell) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from .adb_socket import ShellResult, Wire
+from .adb_socket import AdbSocket, ShellResult
 from .faults import (
     DUMP_BROKEN,
     DUMP_TIMEOUT,
@@ -21,14 +21,14 @@ _AS_ROOT = ("su", "0")
 class Shell:
     """Commands as words; quoting is done here and nowhere else."""
 
-    def __init__(self, wire: Wire) -> None:
-        self.wire = wire
+    def __init__(self, adb_socket: AdbSocket) -> None:
+        self.adb_socket = adb_socket
 
     def run(
         self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
     ) -> ShellResult:
         """Run once, whatever it changes; any exit code is an answer."""
-        return self.wire.shell(command_line(words, root=root), stdin=stdin, timeout=timeout)
+        return self.adb_socket.shell(command_line(words, root=root), stdin=stdin, timeout=timeout)
 
     def do(
         self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
@@ -40,7 +40,7 @@ class Shell:
         """Ask something that changes nothing: asked again where only the transport hiccuped,
         which may add the policy's few seconds to the time-out."""
         line = command_line(words, root=root)
-        return QUERY(lambda: self.wire.shell(line, timeout=timeout))
+        return QUERY(lambda: self.adb_socket.shell(line, timeout=timeout))
 
     def answer(self, *words: str, timeout: float = 30.0, root: bool = False) -> str:
         """A query's stdout; anything but a clean success is a fault."""
@@ -62,16 +62,16 @@ def succeeded(result: ShellResult) -> ShellResult:
 
     On stdout those words count only alone: within a message or a page they are anybody's.
     """
-    spoken = f"{result.text[:2000]}\n{result.error_text}".strip()
+    output = f"{result.text[:2000]}\n{result.error_text}".strip()
     alone = result.text[:200].strip().removeprefix("cmd: ")
     if SERVICE_MISSING.fullmatch(alone) or SERVICE_MISSING.search(result.error_text):
-        raise DeviceFault("service_missing", spoken, during=result.command)
+        raise DeviceFault("service_missing", output, during=result.command)
     if PROVIDER_ERROR.search(result.error_text):
         raise DeviceFault("provider_error", result.error_text.strip(), during=result.command)
     if result.command.startswith("dumpsys "):
         _require_whole(result)
     if result.exit_code != 0:
-        text = f"exit code {result.exit_code}: {spoken}"
+        text = f"exit code {result.exit_code}: {output}"
         raise DeviceFault("command_failed", text, during=result.command)
     return result
 

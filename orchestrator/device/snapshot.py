@@ -138,14 +138,14 @@ class Snapshots:
 
     def _plant(self, nonce: str) -> _Before:
         """A file and a property that the load must undo."""
-        wire, before = self._shell.wire, _Before()
+        adb_socket, before = self._shell.adb_socket, _Before()
         script = (
             f"echo {nonce} > {SENTINEL_FILE}; setprop {SENTINEL_PROPERTY} {nonce};"
             f" echo file=$(cat {SENTINEL_FILE}); echo property=$(getprop {SENTINEL_PROPERTY})"
         )
         try:
-            before = replace(before, transport=wire.transport_id())
-            there = wire.shell(script, timeout=5).text.split()
+            before = replace(before, transport=adb_socket.transport_id())
+            there = adb_socket.shell(script, timeout=5).text.split()
             before = replace(
                 before, file=f"file={nonce}" in there, property=f"property={nonce}" in there
             )
@@ -163,7 +163,9 @@ class Snapshots:
 
     def _new_transport(self, old: int | None, deadline: Deadline, pause: Pause) -> int:
         try:
-            return new_transport(self._shell.wire, old, self._console.port + 1, deadline, pause)
+            return new_transport(
+                self._shell.adb_socket, old, self._console.port + 1, deadline, pause
+            )
         except DeviceFault as fault:
             raise DeviceFault("snapshot_failed", fault.text, during=fault.during) from fault
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from ..device.display import Display
 from ..device.phone import Device
-from ..device.screen import Screenshot
+from ..device.screen import Display, Screenshot
 from ..device.uitree import Element
 from ..evidence.bundle import Bundle
 
@@ -25,7 +24,7 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Obse
     shot = device.screen.capture()
     reading = device.screen.tree()
     front = device.foreground()
-    state = device.wire.state()
+    state = device.adb_socket.state()
     file, sha256 = bundle.screenshot(shot.png)
     ui_hash = None
     if reading.xml is not None:

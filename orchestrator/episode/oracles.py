@@ -82,7 +82,7 @@ class AttemptOracles:
             raise DeviceFault("not_ready", text, during="the oracles")
         if any(verdict.holds is None for verdict in verdicts):
             # The question's fault, or the phone's? One that is gone is a fault with a cause.
-            self._context.device.wire.shell("true", timeout=5)
+            self._context.device.adb_socket.shell("true", timeout=5)
         return self.asked()
 
     def asked(self) -> Asked:
@@ -153,6 +153,6 @@ def _of_calls(oracle: Oracle) -> bool:
 def reachable(context: AttemptContext) -> bool:
     """Whether there is anybody to ask."""
     try:
-        return context.device.wire.shell("true", timeout=5).ok
+        return context.device.adb_socket.shell("true", timeout=5).ok
     except DeviceFault:
         return False

@@ -103,7 +103,7 @@ def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
 def _reconnect(device: Device, bundle: Bundle) -> None:
     """Rung 1, where adb has lost the phone. If it does not help, the next rung may."""
     try:
-        device.wire.shell("true", timeout=5)
+        device.adb_socket.shell("true", timeout=5)
     except DeviceFault as lost:
         outcome = "reconnected"
         try:

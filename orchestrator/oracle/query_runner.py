@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ..device.adb_socket import Spoken
+from ..device.adb_socket import Exchange
 from ..device.capabilities import BEYOND, ROOT, SHELL
 from ..device.faults import DeviceFault
 from ..device.phone import Device
@@ -58,12 +58,12 @@ class QueryRunner:
             return Raw(error=f"the phone lacks {', '.join(sorted(lacking))}")
         failed: list[str] = []
 
-        def listen(spoken: Spoken) -> None:
-            if spoken.fault is not None:
-                failed.append(spoken.fault)
+        def listen(exchange: Exchange) -> None:
+            if exchange.fault is not None:
+                failed.append(exchange.fault)
 
-        wire = self._context.device.wire
-        before, wire.listener = wire.listener, listen
+        adb_socket = self._context.device.adb_socket
+        before, adb_socket.listener = adb_socket.listener, listen
         try:
             raw = self._answer(query)
         except DeviceFault as fault:
@@ -71,7 +71,7 @@ class QueryRunner:
             if failed[-1:] == [str(fault)]:
                 failed.pop()  # after this one nothing was put again
         finally:
-            wire.listener = before
+            adb_socket.listener = before
         self.retries += failed
         return raw
 
@@ -80,7 +80,7 @@ class QueryRunner:
         context, device = self._context, self._context.device
         if query.cmd is not None:
             line = query.cmd
-            result = QUERY(lambda: device.wire.shell(line, timeout=seconds))
+            result = QUERY(lambda: device.adb_socket.shell(line, timeout=seconds))
             return Raw(result.stdout, result.exit_code, result.error_text[:MOST_ERROR])
         if query.sql is not None:
             assert self._database is not None, "a query follows the pull of its database"

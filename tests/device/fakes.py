@@ -1,4 +1,4 @@
-"""Wire-level fakes on real sockets: an adb server with one phone behind it, and a console.
+"""AdbSocket-level fakes on real sockets: an adb server with one phone behind it, and a console.
 
 Each answers by a table of scripts, so that a test can plant any trap at the byte where it bites.
 """

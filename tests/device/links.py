@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.device.adb_socket import Wire
+from orchestrator.device.adb_socket import AdbSocket
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.farm.phones import boot, simulated_phone
@@ -63,7 +63,7 @@ def debians(engine: Engine, folder: Path) -> Iterator[Link]:
         (door,) = engine.listed("port", name, "5555/tcp")
         with adb_server(folder) as port:
             device = Device(door, port)
-            until_connected(device.wire)
+            until_connected(device.adb_socket)
 
             def tell(word: str) -> Callable[[], object]:
                 return lambda: engine.docker(word, name)
@@ -90,17 +90,17 @@ def adb_server(folder: Path) -> Iterator[int]:
         claim.release()
 
 
-def until_connected(wire: Wire) -> None:
+def until_connected(adb_socket: AdbSocket) -> None:
     """`adb connect`, which may come before adbd listens."""
 
     def connected() -> bool:
-        wire.host(f"host:connect:{wire.serial}", timeout=PATIENCE_S)
+        adb_socket.host(f"host:connect:{adb_socket.serial}", timeout=PATIENCE_S)
         try:
-            return wire.state() == "device"
+            return adb_socket.state() == "device"
         except DeviceFault:
             return False
 
-    until(connected, f"a connection to {wire.serial}")
+    until(connected, f"a connection to {adb_socket.serial}")
 
 
 def until(true: Callable[[], bool], what: str) -> None:

@@ -31,17 +31,17 @@ def phone() -> Iterator[Device]:
 def test_a_dropped_connection_is_followed_by_a_working_one(phone: Device) -> None:
     """Dropped once: a second drop would hit the connection that was waited for."""
     for _ in range(3):
-        old = phone.wire.transport_id()
+        old = phone.adb_socket.transport_id()
         phone.reconnect()
-        assert phone.wire.transport_id() > old
-        assert phone.wire.shell("echo here").text == "here\n"
+        assert phone.adb_socket.transport_id() > old
+        assert phone.adb_socket.shell("echo here").text == "here\n"
 
 
 def test_an_unknown_phone_cannot_be_reconnected(
     phone: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orchestrator.device.reconnect.RENEWAL_SECONDS", 1.0)
-    stranger = Device("emulator-1", phone.wire.server_port)
+    stranger = Device("emulator-1", phone.adb_socket.server_port)
     with pytest.raises(DeviceFault) as error:
         stranger.reconnect()
     assert error.value.reason == "device_not_found"
@@ -118,7 +118,7 @@ def test_a_database_is_pulled_with_what_is_only_in_its_log(phone: Device, tmp_pa
     for _ in range(100):
         if "pulled, with = and , in it" in bodies():
             break
-        phone.wire.shell("true")
+        phone.adb_socket.shell("true")
     assert "pulled, with = and , in it" in bodies()
 
 
@@ -129,7 +129,7 @@ def test_threads_may_share_a_device(phone: Device) -> None:
     def listen() -> int:
         times = 0
         while not ended.is_set():
-            phone.listen(lambda spoken: None)
+            phone.listen(lambda exchange: None)
             phone.listen(None)
             times += 1
         return times
@@ -157,14 +157,14 @@ def test_no_call_leaves_a_file_open(phone: Device, tmp_path: Path) -> None:
         lambda: phone.files.push(b"x", "/system/no/such/file"),
         lambda: phone.adb.forward("nonsense", "tcp:1"),
         lambda: phone.console.ask("no-such-command"),
-        lambda: phone.wire.host("host:no-such-request"),
-        lambda: phone.wire.shell("sleep 5", timeout=0.001),
-        lambda: Device("emulator-1", phone.wire.server_port).files.read("/x"),
+        lambda: phone.adb_socket.host("host:no-such-request"),
+        lambda: phone.adb_socket.shell("sleep 5", timeout=0.001),
+        lambda: Device("emulator-1", phone.adb_socket.server_port).files.read("/x"),
     ]
     faults: list[DeviceFault] = []
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(500):
-        phone.wire.shell("true")
+        phone.adb_socket.shell("true")
     for _ in range(5):
         for call in failing:
             with pytest.raises(DeviceFault) as error:

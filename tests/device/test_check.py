@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from orchestrator.device import Device
-from orchestrator.device.check import Finding, passed, run_check
+from orchestrator.device.check import CheckFinding, passed, run_check
 from orchestrator.device.expectations import EXPECTATIONS, Expectation
-from orchestrator.device.expectations.expectation import Seen, equal
+from orchestrator.device.expectations.expectation import CheckResult, equal
 from tests.device.fakes import SERIAL, FakeAdb, answer, fail
 
 
@@ -18,7 +18,7 @@ def expectation(name: str, command: str, **kinds: bool) -> Expectation:
         name,
         "a test",
         "'yes'",
-        lambda device: equal(device.wire.shell(command).stdout, b"yes"),
+        lambda device: equal(device.adb_socket.shell(command).stdout, b"yes"),
         **kinds,
     )
 
@@ -36,7 +36,7 @@ def test_one_failure_does_not_hide_the_next(adb: FakeAdb, device: Device) -> Non
     adb.shell("c", answer("yes"))
     looks = [expectation(name, name) for name in "abc"]
 
-    def broken(_: Device) -> Seen:
+    def broken(_: Device) -> CheckResult:
         raise KeyError("our own bug")
 
     looks.append(Expectation("d", "a test", "'yes'", broken))
@@ -63,7 +63,7 @@ def test_a_phone_without_a_console_is_not_failed_for_it(adb: FakeAdb) -> None:
 
 def test_nothing_looked_at_is_no_pass() -> None:
     assert not passed([])
-    assert not passed([Finding("a", "b", "c", "d", None, 0.0)])
+    assert not passed([CheckFinding("a", "b", "c", "d", None, 0.0)])
 
 
 def test_every_exchange_is_recorded(adb: FakeAdb, device: Device, tmp_path: Path) -> None:
@@ -77,4 +77,4 @@ def test_every_exchange_is_recorded(adb: FakeAdb, device: Device, tmp_path: Path
     assert (tmp_path / second["stdout"]["file"]).read_bytes() == b"\xff\xfe"
     findings = json.loads((tmp_path / "findings.json").read_text())
     assert [finding["holds"] for finding in findings] == [True, False]
-    assert device.wire.listener is None
+    assert device.adb_socket.listener is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.device.adb_socket import Spoken
+from orchestrator.device.adb_socket import Exchange
 from orchestrator.device.console import Console, SnapshotRow, check_tag, parse_snapshots
 from orchestrator.device.faults import DeviceFault
 from tests.device.fakes import FakeConsole
@@ -84,7 +84,7 @@ def test_every_ko_is_a_fault(fake_console: FakeConsole, console: Console, text: 
 
 
 def test_the_words_are_kept_as_they_were(fake_console: FakeConsole, console: Console) -> None:
-    heard: list[Spoken] = []
+    heard: list[Exchange] = []
     console.listener = heard.append
     fake_console.replies["avd snapshot load x"] = [b"OK\r\n"]
     assert console.load_snapshot("x") == "OK"
@@ -94,7 +94,7 @@ def test_the_words_are_kept_as_they_were(fake_console: FakeConsole, console: Con
     with pytest.raises(DeviceFault):
         console.load_snapshot("x")
     refusal = (MISSING + FAILURE).replace(b"\r\n", b"\n").strip()
-    assert [spoken.stdout for spoken in heard] == [b"OK", b"phone\nOK", refusal]
+    assert [exchange.stdout for exchange in heard] == [b"OK", b"phone\nOK", refusal]
 
 
 def test_a_console_that_closes_is_a_fault(fake_console: FakeConsole, console: Console) -> None:

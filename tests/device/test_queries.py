@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device import Device, DeviceFault
-from orchestrator.device.display import Display, parse_display
 from orchestrator.device.packages import Launch, Version, parse_launch, parse_version
 from orchestrator.device.providers import BLOB, Value, parse_rows, quoted
+from orchestrator.device.screen import Display, parse_display
 from orchestrator.device.shell import command_line
 from tests.device.fakes import FakeAdb, answer, fail, reason
 

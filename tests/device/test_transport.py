@@ -73,14 +73,14 @@ def test_the_device_contract_of_the_transport_is_kept(
 
 def test_every_exit_code_arrives(link: Link) -> None:
     codes = [0, 1, 2, 126, 127, 128, 137, 254, 255]
-    assert [link.device.wire.shell(f"exit {code}").exit_code for code in codes] == codes
+    assert [link.device.adb_socket.shell(f"exit {code}").exit_code for code in codes] == codes
 
 
 def test_five_megabytes_of_binary_stdout_arrive_unchanged(link: Link) -> None:
     data = os.urandom(5 * MEGABYTE)
     link.device.files.push(data, f"{SCRATCH}/random")
-    assert link.device.wire.shell(f"cat {SCRATCH}/random").stdout == data
-    assert link.device.wire.exec_out(f"cat {SCRATCH}/random") == data
+    assert link.device.adb_socket.shell(f"cat {SCRATCH}/random").stdout == data
+    assert link.device.adb_socket.exec_out(f"cat {SCRATCH}/random") == data
 
 
 def test_sixty_four_megabytes_come_back_as_they_went(link: Link, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_ten_streams_at_once_each_get_their_own_answer(link: Link) -> None:
         data, path = os.urandom(MEGABYTE), f"{SCRATCH}/stream-{number}"
         together.wait()
         if number % 2:
-            answer = link.device.wire.shell(f"cat; exit {number}", stdin=data)
+            answer = link.device.adb_socket.shell(f"cat; exit {number}", stdin=data)
             return answer.stdout == data and answer.exit_code == number
         link.device.files.push(data, path)
         return link.device.files.read(path) == data
@@ -115,7 +115,7 @@ def test_a_phone_that_vanishes_in_a_command_is_a_fault(
 ) -> None:
     device = doomed.device
     script = f"echo half; touch {SCRATCH}/begun; sleep 60; echo whole"
-    asked = thread.submit(device.wire.shell, script, timeout=30)
+    asked = thread.submit(device.adb_socket.shell, script, timeout=30)
     until(lambda: device.files.exists(f"{SCRATCH}/begun"), "the command's first half")
     doomed.vanish()
     assert fault(asked).transient
@@ -154,7 +154,7 @@ def test_a_phone_that_vanishes_in_a_pull_leaves_no_half_file(
 def test_a_phone_that_falls_silent_is_a_timeout(doomed: Link) -> None:
     doomed.freeze()
     with pytest.raises(DeviceFault) as error:
-        doomed.device.wire.shell("echo there", timeout=1)
+        doomed.device.adb_socket.shell("echo there", timeout=1)
     assert error.value.reason == "timeout"
 
 
@@ -166,6 +166,6 @@ def fault(asked: Future[T]) -> DeviceFault:
 
 def is_gone(link: Link) -> bool:
     try:
-        return not link.device.wire.shell("true", timeout=5).ok
+        return not link.device.adb_socket.shell("true", timeout=5).ok
     except DeviceFault:
         return True

@@ -119,7 +119,7 @@ def test_a_watched_effect_stays_seen_though_it_is_undone(
 
 def deafen(stage: Stage, monkeypatch: pytest.MonkeyPatch, refused: Callable[[int], bool]) -> None:
     """The phone does not answer the nth question for `bad`, where it is refused."""
-    shell, asked = stage.device.wire.shell, []
+    shell, asked = stage.device.adb_socket.shell, []
 
     def ask(line: str, **more: Any) -> Any:
         if line.endswith(" bad"):
@@ -128,7 +128,7 @@ def deafen(stage: Stage, monkeypatch: pytest.MonkeyPatch, refused: Callable[[int
                 raise DeviceFault("provider_error", "not now")
         return shell(line, **more)
 
-    monkeypatch.setattr(stage.device.wire, "shell", ask)
+    monkeypatch.setattr(stage.device.adb_socket, "shell", ask)
 
 
 def test_a_watched_effect_that_could_not_be_looked_for_is_unknown(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.device.display import Display
-from orchestrator.device.screen import Screenshot
+from orchestrator.device.screen import Display, Screenshot
 from orchestrator.episode.observe import screen_fields
 from tests.episode.stage import Says, Stage
 
@@ -40,5 +39,5 @@ def test_rotation_and_state_are_the_phones_own_words(stage: Stage) -> None:
     (screen,) = stage.trace("screen_trace")
     assert screen["surface_orientation"] == 0
     (device,) = stage.trace("device_trace", "device")
-    assert device["state"] == stage.device.wire.state() == "device"
+    assert device["state"] == stage.device.adb_socket.state() == "device"
     assert device["serial"] == stage.device.serial

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli import app
 from orchestrator.device.adb import adb_binary
-from orchestrator.device.attach import beside, booted
+from orchestrator.device.attach import attach, wait_booted
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.farm.phones import simulated_phone, simulator
@@ -40,7 +40,7 @@ def running() -> Iterator[LocalDevice]:
 @pytest.fixture
 def phone(running: LocalDevice) -> Device:
     token = running.token_file.read_text().strip()
-    return booted(beside(running.control_port, token, 60, quiet), 60, quiet)
+    return wait_booted(attach(running.control_port, token, 60, quiet), 60, quiet)
 
 
 def with_setup(*steps: Step) -> Profile:
@@ -51,7 +51,7 @@ def with_setup(*steps: Step) -> Profile:
 
 def test_a_supervisor_that_never_answers_is_a_fault_that_says_so() -> None:
     with pytest.raises(DeviceFault, match=r"0.3 s passed: .*no answer"):
-        beside(even_port(), "secret", 0.3, quiet)
+        attach(even_port(), "secret", 0.3, quiet)
 
 
 def test_every_snapshot_has_its_marker_and_what_was_done_for_it(phone: Device) -> None:
@@ -94,7 +94,7 @@ def test_the_commands_bake_and_prove_a_phone(
             app, ["device", "prove", "--lock", str(tmp_path / "lock"), *access]
         )
         assert done.exit_code == 0, done.output
-        device = beside(baked.control_port, baked.token_file.read_text().strip(), 60, quiet)
+        device = attach(baked.control_port, baked.token_file.read_text().strip(), 60, quiet)
         with pytest.raises(BakeFailed, match="another phone: snapshot_sha256 is"):
             prove_phone(device, replace(image.lock, snapshot_sha256="0" * 64), quiet)
         with pytest.raises(BakeFailed, match="started from clean is another one"):

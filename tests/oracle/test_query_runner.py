@@ -81,7 +81,7 @@ def test_who_listened_to_the_phone_before_listens_again(
     context.device.listen(heard.append)
     adb.shell(ASKS, answer("1\n"))
     ask_once(oracle, context, "post")
-    assert context.device.wire.listener == heard.append
+    assert context.device.adb_socket.listener == heard.append
 
 
 def test_the_versions_behind_an_answer_are_told_or_why_they_are_not(booted: Phone) -> None:

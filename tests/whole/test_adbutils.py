@@ -105,6 +105,6 @@ def test_it_is_waited_for_across_a_snapshot_load(phone: Phone, theirs: adbutils.
 
 def connection(phone: Phone) -> int | None:
     try:
-        return phone.device.wire.transport_id()
+        return phone.device.adb_socket.transport_id()
     except DeviceFault:
         return None

@@ -4,70 +4,70 @@ from __future__ import annotations
 
 from ..faults import DeviceFault
 from ..phone import Device
-from .expectation import Expectation, Seen, equal, eventually
+from .expectation import CheckResult, Expectation, equal, eventually
 
 _SETTINGS = "com.android.settings"
 
 
-def _open_settings(device: Device) -> Seen:
+def _open_settings(device: Device) -> CheckResult:
     """Leaves Settings in front."""
     text = device.shell.do("am", "start", "-W", "-a", "android.settings.SETTINGS").text
     if "Status: ok" not in text.splitlines():
-        return Seen(False, text.strip())
+        return CheckResult(False, text.strip())
     return _in_front(device, _SETTINGS)
 
 
-def _in_front(device: Device, package: str) -> Seen:
+def _in_front(device: Device, package: str) -> CheckResult:
     return eventually(lambda: equal(device.foreground().package, package), 15)
 
 
-def _go_home(device: Device) -> Seen:
+def _go_home(device: Device) -> CheckResult:
     device.touch.key("KEYCODE_HOME")
     return eventually(lambda: _differs(device, _SETTINGS), 15)
 
 
-def _differs(device: Device, package: str) -> Seen:
+def _differs(device: Device, package: str) -> CheckResult:
     found = device.foreground().package
-    return Seen(found not in (None, package), repr(found))
+    return CheckResult(found not in (None, package), repr(found))
 
 
-def _start(device: Device) -> Seen:
+def _start(device: Device) -> CheckResult:
     device.touch.key("KEYCODE_HOME")
     line = "am start -W -a android.settings.SETTINGS"
-    text = device.wire.shell(line).text
+    text = device.adb_socket.shell(line).text
     heads = [each.partition(":")[0] for each in text.splitlines() if each]
     wanted = {"Starting", "Status", "Activity", "TotalTime", "WaitTime", "Complete"}
     lacking = wanted - set(heads)
     _go_home(device)
-    return Seen(not lacking, f"without {sorted(lacking)}" if lacking else text.strip())
+    return CheckResult(not lacking, f"without {sorted(lacking)}" if lacking else text.strip())
 
 
-def _start_nothing(device: Device) -> Seen:
+def _start_nothing(device: Device) -> CheckResult:
     try:
         device.packages.start(f"{_SETTINGS}/.EmufarmNone", timeout=15)
     except DeviceFault as fault:
-        return Seen("does not exist" in fault.text, str(fault))
-    return Seen(False, "it started")
+        return CheckResult("does not exist" in fault.text, str(fault))
+    return CheckResult(False, "it started")
 
 
-def _foreground(device: Device) -> Seen:
+def _foreground(device: Device) -> CheckResult:
     opened = _open_settings(device)
     if not opened.holds:
         return opened
     found = device.foreground()
     home = _go_home(device)
     focus = found.focus or ""
-    return Seen(home.holds and _SETTINGS in focus, f"{focus}, then {home.text}")
+    return CheckResult(home.holds and _SETTINGS in focus, f"{focus}, then {home.text}")
 
 
-def _tap(device: Device) -> Seen:
+def _tap(device: Device) -> CheckResult:
     """A tap on a visible row must change what is on screen, and Back must undo it."""
     opened = _open_settings(device)
     if not opened.holds:
         return opened
     tree = device.screen.tree()
     if tree.elements is None:
-        return Seen(False, tree.warning or "no tree")
+        return CheckResult(False, tree.warning or "no tree")
     texts = {element.text for element in tree.elements if element.text}
     height = device.display().height
     rows = [
@@ -76,38 +76,42 @@ def _tap(device: Device) -> Seen:
         if element.text and height * 0.3 < element.bounds.center[1] < height * 0.9
     ]
     if not rows:
-        return Seen(False, f"no row to tap among {sorted(texts)}")
+        return CheckResult(False, f"no row to tap among {sorted(texts)}")
     device.touch.tap(*rows[0].bounds.center)
 
-    def changed() -> Seen:
+    def changed() -> CheckResult:
         now = {each.text for each in device.screen.tree().elements or () if each.text}
-        return Seen(bool(now) and now != texts, f"{rows[0].text!r} opened {len(now - texts)} texts")
+        return CheckResult(
+            bool(now) and now != texts, f"{rows[0].text!r} opened {len(now - texts)} texts"
+        )
 
     seen = eventually(changed, 8)
     _go_home(device)
     return seen
 
 
-def _silent(device: Device) -> Seen:
-    result = device.wire.shell("input keyevent KEYCODE_HOME")
+def _silent(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("input keyevent KEYCODE_HOME")
     return equal((result.stdout, result.stderr, result.exit_code), (b"", b"", 0))
 
 
-def _not_ascii(device: Device) -> Seen:
-    result = device.wire.shell("input text ü")
+def _not_ascii(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("input text ü")
     said = result.text + result.error_text
-    return Seen("Exception occurred while executing 'text':" in said, said.strip()[:200] or "''")
+    return CheckResult(
+        "Exception occurred while executing 'text':" in said, said.strip()[:200] or "''"
+    )
 
 
-def _broadcast(device: Device) -> Seen:
+def _broadcast(device: Device) -> CheckResult:
     text = device.shell.do("am", "broadcast", "-a", "emufarm.none").text
     lines = text.strip().splitlines()
     holds = bool(lines) and lines[0].startswith("Broadcasting: Intent {")
-    return Seen(holds and lines[-1] == "Broadcast completed: result=0", text.strip())
+    return CheckResult(holds and lines[-1] == "Broadcast completed: result=0", text.strip())
 
 
-def _notifications(device: Device) -> Seen:
-    return Seen(True, f"{len(device.notifications())} notifications")
+def _notifications(device: Device) -> CheckResult:
+    return CheckResult(True, f"{len(device.notifications())} notifications")
 
 
 APPS = (

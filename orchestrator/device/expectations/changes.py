@@ -9,31 +9,31 @@ from pathlib import Path
 from ..faults import DeviceFault
 from ..phone import Device
 from ..providers import quoted
-from .expectation import Expectation, Seen, all_of, equal, eventually
+from .expectation import CheckResult, Expectation, all_of, equal, eventually
 
 _KEY = "emufarm_check"
 _TAG = "emufarm-check"
 _TEXT = 'it\'s "so", $x = 1'
 
 
-def _settings(device: Device) -> Seen:
+def _settings(device: Device) -> CheckResult:
     device.settings.put("global", _KEY, _TEXT)
     stored = device.settings.get("global", _KEY)
     device.settings.delete("global", _KEY)
     return all_of(stored=(stored, _TEXT), deleted=(device.settings.get("global", _KEY), None))
 
 
-def _property(device: Device) -> Seen:
+def _property(device: Device) -> CheckResult:
     nonce = secrets.token_hex(4)
     device.properties.set("debug.emufarm.check", nonce)
     return equal(device.properties.get("debug.emufarm.check") == nonce, True)
 
 
-def _message(device: Device) -> Seen:
+def _message(device: Device) -> CheckResult:
     body = f"emufarm check {secrets.token_hex(4)}, with = and , in it"
     device.console.send_sms("5550123", body)
 
-    def arrived() -> Seen:
+    def arrived() -> CheckResult:
         rows = device.providers.query(
             "content://sms/inbox", ["address", "body", "type"], where=f"body={quoted(body)}"
         )
@@ -42,33 +42,33 @@ def _message(device: Device) -> Seen:
     return eventually(arrived, 30)
 
 
-def _garbage(device: Device) -> Seen:
+def _garbage(device: Device) -> CheckResult:
     with tempfile.TemporaryDirectory() as folder:
         apk = Path(folder) / "garbage.apk"
         apk.write_bytes(b"this is no package")
         try:
             device.packages.install(apk, timeout=60)
         except DeviceFault as fault:
-            return Seen(fault.reason == "install_refused", str(fault))
-    return Seen(False, "it was installed")
+            return CheckResult(fault.reason == "install_refused", str(fault))
+    return CheckResult(False, "it was installed")
 
 
-def _no_snapshot(device: Device) -> Seen:
+def _no_snapshot(device: Device) -> CheckResult:
     try:
         device.console.load_snapshot("emufarm-none")
     except DeviceFault as fault:
         told = fault.text.splitlines()[-1]
         return equal(told, "KO: Snapshot load failure: snapshot doesn't exist")
-    return Seen(False, "it was loaded")
+    return CheckResult(False, "it was loaded")
 
 
-def _still_there(device: Device) -> Seen:
+def _still_there(device: Device) -> CheckResult:
     """The phone after a refused load."""
     readiness = device.wait_ready(30)
-    return Seen(readiness.ready, "; ".join(readiness.missing) or "ready")
+    return CheckResult(readiness.ready, "; ".join(readiness.missing) or "ready")
 
 
-def _round_trip(device: Device) -> Seen:
+def _round_trip(device: Device) -> CheckResult:
     before = device.clock.boot_id()
     device.snapshots.save(_TAG)
     device.settings.put("global", _KEY, "after the save")
@@ -86,7 +86,7 @@ def _round_trip(device: Device) -> Seen:
         device.console.delete_snapshot(_TAG)
 
 
-def _deleted(device: Device) -> Seen:
+def _deleted(device: Device) -> CheckResult:
     return equal(_TAG in {row.tag for row in device.console.snapshots()}, False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..faults import DeviceFault
 from ..phone import Device
-from .expectation import Expectation, Look, Seen, equal
+from .expectation import CheckResult, Expectation, Look, equal
 
 
 def _refusal(device: Device, command: str, *, authenticated: bool = True) -> str:
@@ -15,34 +15,34 @@ def _refusal(device: Device, command: str, *, authenticated: bool = True) -> str
     return f"OK after {reply!r}"
 
 
-def _ping(device: Device) -> Seen:
+def _ping(device: Device) -> CheckResult:
     return equal(device.console.ask("ping", authenticated=False), "I am alive!")
 
 
-def _locked(device: Device) -> Seen:
+def _locked(device: Device) -> CheckResult:
     seen = _refusal(device, "avd status", authenticated=False)
-    return Seen(seen.startswith("KO:"), seen)
+    return CheckResult(seen.startswith("KO:"), seen)
 
 
-def _name(device: Device) -> Seen:
+def _name(device: Device) -> CheckResult:
     name = device.console.avd_name()
-    return Seen(bool(name) and "\n" not in name, repr(name))
+    return CheckResult(bool(name) and "\n" not in name, repr(name))
 
 
-def _status(device: Device) -> Seen:
+def _status(device: Device) -> CheckResult:
     return equal(device.console.avd_status(), "virtual device is running")
 
 
-def _snapshots(device: Device) -> Seen:
+def _snapshots(device: Device) -> CheckResult:
     rows = device.console.snapshots()
-    return Seen(True, ", ".join(f"{row.tag} ({row.size})" for row in rows) or "none")
+    return CheckResult(True, ", ".join(f"{row.tag} ({row.size})" for row in rows) or "none")
 
 
-def _loaded(device: Device) -> Seen:
-    return Seen(True, repr(device.console.loaded_snapshot()))
+def _loaded(device: Device) -> CheckResult:
+    return CheckResult(True, repr(device.console.loaded_snapshot()))
 
 
-def _bad_words(device: Device) -> Seen:
+def _bad_words(device: Device) -> CheckResult:
     commands = {
         "emufarm-none": "KO: unknown command, try 'help'",
         "avd": "KO: missing sub-command",

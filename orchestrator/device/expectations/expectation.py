@@ -11,14 +11,14 @@ from ..phone import Device
 
 
 @dataclass(frozen=True)
-class Seen:
+class CheckResult:
     """What a look showed; `holds` is None where the device has not what it takes to look."""
 
     holds: bool | None
     text: str
 
 
-Look = Callable[[Device], Seen]
+Look = Callable[[Device], CheckResult]
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Expectation:
     needs_console: bool = False
 
 
-def equal(seen: object, wanted: object) -> Seen:
-    return Seen(seen == wanted, _shown(seen))
+def equal(seen: object, wanted: object) -> CheckResult:
+    return CheckResult(seen == wanted, _shown(seen))
 
 
-def all_of(**looks: tuple[object, object]) -> Seen:
+def all_of(**looks: tuple[object, object]) -> CheckResult:
     """Several (seen, wanted) pairs, each shown under its name."""
     text = ", ".join(f"{name}={_shown(seen)}" for name, (seen, _) in looks.items())
-    return Seen(all(seen == wanted for seen, wanted in looks.values()), text)
+    return CheckResult(all(seen == wanted for seen, wanted in looks.values()), text)
 
 
-def eventually(look: Callable[[], Seen], seconds: float) -> Seen:
+def eventually(look: Callable[[], CheckResult], seconds: float) -> CheckResult:
     """The first look that holds, or the last one once the time has passed."""
     deadline, pause = Deadline(seconds), 0.02
     while True:

@@ -13,76 +13,76 @@ from ..system_state import (
     parse_default_network,
     parse_location,
 )
-from .expectation import Expectation, Seen, all_of, equal, eventually
+from .expectation import CheckResult, Expectation, all_of, equal, eventually
 
 _NONE = "emufarm.none"
 
 
-def _ready(device: Device) -> Seen:
+def _ready(device: Device) -> CheckResult:
     lacking = device.missing()
-    return Seen(not lacking, "; ".join(lacking) or "nothing is missing")
+    return CheckResult(not lacking, "; ".join(lacking) or "nothing is missing")
 
 
-def _identity(device: Device) -> Seen:
+def _identity(device: Device) -> CheckResult:
     shape = r"[^/]+/[^/]+/[^/:]+:[^/]+/[^/]+/[^/:]+:\w+/[\w,-]+"
     fingerprint = device.properties.get("ro.build.fingerprint")
     level = device.properties.get("ro.build.version.sdk")
     holds = re.fullmatch(shape, fingerprint) is not None and level.isdecimal()
-    return Seen(holds, f"{fingerprint}, API {level}")
+    return CheckResult(holds, f"{fingerprint}, API {level}")
 
 
-def _unset_property(device: Device) -> Seen:
-    return equal(device.wire.shell(f"getprop {_NONE}").text, "\n")
+def _unset_property(device: Device) -> CheckResult:
+    return equal(device.adb_socket.shell(f"getprop {_NONE}").text, "\n")
 
 
-def _boot(device: Device) -> Seen:
+def _boot(device: Device) -> CheckResult:
     first, second = device.clock.boot_id(), device.clock.boot_id()
     earlier, later = device.clock.uptime(), device.clock.uptime()
-    return Seen(first == second and later >= earlier > 0, f"{first}, up {earlier:.2f} s")
+    return CheckResult(first == second and later >= earlier > 0, f"{first}, up {earlier:.2f} s")
 
 
-def _clock(device: Device) -> Seen:
+def _clock(device: Device) -> CheckResult:
     first = device.clock.now()
-    seen = eventually(lambda: Seen(device.clock.now() > first, "it moves"), 5)
-    return seen if seen.holds else Seen(False, f"it stands at {first}")
+    seen = eventually(lambda: CheckResult(device.clock.now() > first, "it moves"), 5)
+    return seen if seen.holds else CheckResult(False, f"it stands at {first}")
 
 
-def _setting(device: Device) -> Seen:
+def _setting(device: Device) -> CheckResult:
     return all_of(
         known=(device.settings.get("global", "device_provisioned"), "1"),
-        missing=(device.wire.shell(f"settings get global {_NONE}").text, "null\n"),
+        missing=(device.adb_socket.shell(f"settings get global {_NONE}").text, "null\n"),
     )
 
 
-def _rows(device: Device) -> Seen:
+def _rows(device: Device) -> CheckResult:
     where = "name='device_provisioned'"
     rows = device.providers.query("content://settings/global", ["name", "value"], where=where)
     return equal([dict(row) for row in rows], [{"name": "device_provisioned", "value": "1"}])
 
 
-def _no_rows(device: Device) -> Seen:
+def _no_rows(device: Device) -> CheckResult:
     line = (
         "content query --uri content://settings/global --projection name:value"
         f" --where \"name='{_NONE}'\""
     )
-    return equal(device.wire.shell(line).text, "No result found.\n")
+    return equal(device.adb_socket.shell(line).text, "No result found.\n")
 
 
-def _provider_error(device: Device) -> Seen:
+def _provider_error(device: Device) -> CheckResult:
     try:
         device.providers.query(f"content://{_NONE}", ["a"])
     except DeviceFault as fault:
         said = f"Error while accessing provider:{_NONE}" in fault.text
-        return Seen(fault.reason == "provider_error" and said, str(fault))
-    return Seen(False, "it answered")
+        return CheckResult(fault.reason == "provider_error" and said, str(fault))
+    return CheckResult(False, "it answered")
 
 
-def _messages(device: Device) -> Seen:
+def _messages(device: Device) -> CheckResult:
     rows = device.providers.query("content://sms", ["_id", "address", "date", "type", "body"])
-    return Seen(True, f"{len(rows)} rows")
+    return CheckResult(True, f"{len(rows)} rows")
 
 
-def _packages(device: Device) -> Seen:
+def _packages(device: Device) -> CheckResult:
     names = device.packages.names()
     wanted = {"android", "com.android.settings"}
     return all_of(
@@ -92,22 +92,22 @@ def _packages(device: Device) -> Seen:
     )
 
 
-def _version(device: Device) -> Seen:
+def _version(device: Device) -> CheckResult:
     version = device.packages.version("com.android.settings")
-    return Seen(version.code > 0 and bool(version.name), f"{version.name} ({version.code})")
+    return CheckResult(version.code > 0 and bool(version.name), f"{version.name} ({version.code})")
 
 
-def _unknown_package(device: Device) -> Seen:
-    result = device.wire.shell(f"dumpsys package {_NONE}")
+def _unknown_package(device: Device) -> CheckResult:
+    result = device.adb_socket.shell(f"dumpsys package {_NONE}")
     return all_of(
         words=(f"Unable to find package: {_NONE}" in result.text, True),
         exit=(result.exit_code, 0),
     )
 
 
-def _missing_service(device: Device) -> Seen:
-    dumpsys = device.wire.shell(f"dumpsys {_NONE}")
-    cmd = device.wire.shell(f"cmd {_NONE}")
+def _missing_service(device: Device) -> CheckResult:
+    dumpsys = device.adb_socket.shell(f"dumpsys {_NONE}")
+    cmd = device.adb_socket.shell(f"cmd {_NONE}")
     return all_of(
         dumpsys=((dumpsys.text + dumpsys.error_text).strip(), f"Can't find service: {_NONE}"),
         dumpsys_exit=(dumpsys.exit_code, 0),
@@ -116,14 +116,17 @@ def _missing_service(device: Device) -> Seen:
     )
 
 
-def _service_check(device: Device) -> Seen:
+def _service_check(device: Device) -> CheckResult:
     return all_of(
-        input=(device.wire.shell("service check input").text, "Service input: found\n"),
-        none=(device.wire.shell(f"service check {_NONE}").text, f"Service {_NONE}: not found\n"),
+        input=(device.adb_socket.shell("service check input").text, "Service input: found\n"),
+        none=(
+            device.adb_socket.shell(f"service check {_NONE}").text,
+            f"Service {_NONE}: not found\n",
+        ),
     )
 
 
-def _status(device: Device) -> Seen:
+def _status(device: Device) -> CheckResult:
     """A dump without the line that its reader looks for is a fault."""
     answer = device.shell.answer
     bluetooth = parse_bluetooth(answer("dumpsys", "bluetooth_manager"))
@@ -133,13 +136,13 @@ def _status(device: Device) -> Seen:
     clipboard = parse_appop(
         answer("cmd", "appops", "get", "com.android.settings", "READ_CLIPBOARD"), "READ_CLIPBOARD"
     )
-    return Seen(
+    return CheckResult(
         call == "idle",
         f"bluetooth {bluetooth}, network {network}, {call=}, {location=}, {clipboard=}",
     )
 
 
-def _root(device: Device) -> Seen:
+def _root(device: Device) -> CheckResult:
     user = device.shell.answer("id", "-u").strip()
     return all_of(
         root=(device.shell.answer("id", "-u", root=True).strip(), "0"),
@@ -147,23 +150,23 @@ def _root(device: Device) -> Seen:
     )
 
 
-def _sqlite(device: Device) -> Seen:
+def _sqlite(device: Device) -> CheckResult:
     script = "create table t (a, b); insert into t values (1, 'x|y'); select a, b from t;"
     return equal(device.shell.answer("sqlite3", ":memory:", script, root=True), "1|x|y\n")
 
 
-def _logcat(device: Device) -> Seen:
-    result = device.wire.shell("logcat -d -t 20")
+def _logcat(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("logcat -d -t 20")
     lines = [line for line in result.text.splitlines() if not line.startswith("-----")]
     stamped = [line for line in lines if re.match(r"\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ", line)]
     holds = result.ok and bool(stamped) and len(stamped) >= len(lines) / 2
-    return Seen(holds, f"{len(stamped)} of {len(lines)} lines begin with a time")
+    return CheckResult(holds, f"{len(stamped)} of {len(lines)} lines begin with a time")
 
 
-def _processes(device: Device) -> Seen:
-    server = device.wire.shell("pidof system_server")
-    none = device.wire.shell("pidof emufarm-none")
-    return Seen(
+def _processes(device: Device) -> CheckResult:
+    server = device.adb_socket.shell("pidof system_server")
+    none = device.adb_socket.shell("pidof emufarm-none")
+    return CheckResult(
         server.text.strip().isdecimal() and none.exit_code == 1,
         f"system_server is {server.text.strip()}, none gives exit {none.exit_code}",
     )

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from ..phone import Device
-from .expectation import Expectation, Seen, all_of, equal, eventually
+from .expectation import CheckResult, Expectation, all_of, equal, eventually
 
 
-def _display(device: Device) -> Seen:
+def _display(device: Device) -> CheckResult:
     found = device.display()
     holds = found.width >= 320 and found.height >= 320 and 100 <= found.density <= 800
-    return Seen(holds, f"{found.width}x{found.height} at {found.density}")
+    return CheckResult(holds, f"{found.width}x{found.height} at {found.density}")
 
 
-def _picture(device: Device) -> Seen:
+def _picture(device: Device) -> CheckResult:
     found, shot = device.display(), device.screen.capture()
     return equal((shot.width, shot.height), (found.width, found.height))
 
 
-def _not_uniform(device: Device) -> Seen:
-    def look() -> Seen:
+def _not_uniform(device: Device) -> CheckResult:
+    def look() -> CheckResult:
         uniform = device.screen.capture().uniform()
-        return Seen(not uniform, "one colour" if uniform else "a picture")
+        return CheckResult(not uniform, "one colour" if uniform else "a picture")
 
     return eventually(look, 10)
 
 
-def _raw_picture(device: Device) -> Seen:
-    data = device.wire.exec_out("screencap -p")
+def _raw_picture(device: Device) -> CheckResult:
+    data = device.adb_socket.exec_out("screencap -p")
     at = data.find(b"\x89PNG\r\n\x1a\n")  # a phone with two displays warns first
     return all_of(begins=(0 <= at < 2000, True), ends=(data.endswith(b"IEND\xaeB\x60\x82"), True))
 
 
-def _dump(device: Device) -> Seen:
+def _dump(device: Device) -> CheckResult:
     reading = device.screen.tree()
     if reading.elements is None:
-        return Seen(False, reading.warning or "no tree")
+        return CheckResult(False, reading.warning or "no tree")
     shown, size = [e for e in reading.elements if not e.bounds.empty], device.display()
     outside = [
         element
@@ -46,11 +46,11 @@ def _dump(device: Device) -> Seen:
     ]
     named = [e for e in shown if e.text or e.description]
     text = f"{len(shown)} elements, {len(named)} named, {len(outside)} outside"
-    return Seen(bool(named) and not outside, text)
+    return CheckResult(bool(named) and not outside, text)
 
 
-def _dump_words(device: Device) -> Seen:
-    result = device.wire.shell("uiautomator dump /dev/tty", timeout=30)
+def _dump_words(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("uiautomator dump /dev/tty", timeout=30)
     end = result.text.rpartition("</hierarchy>")[2]
     return equal(end, "UI hierchary dumped to: /dev/tty\n")
 

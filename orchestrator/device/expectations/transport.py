@@ -7,62 +7,62 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ..adb_socket import Wire
+from ..adb_socket import AdbSocket
 from ..faults import DeviceFault
 from ..phone import Device
-from .expectation import Expectation, Seen, all_of, equal
+from .expectation import CheckResult, Expectation, all_of, equal
 
 _SCRATCH = "/data/local/tmp/emufarm-check.bin"
 _AWKWARD = 'it\'s a "test" $HOME `id` \\ * ; & | <a> %s\t#\nüñ 🙂'
 
 
-def _state(device: Device) -> Seen:
-    return equal(device.wire.state(), "device")
+def _state(device: Device) -> CheckResult:
+    return equal(device.adb_socket.state(), "device")
 
 
-def _features(device: Device) -> Seen:
-    features = device.wire.features()
-    return Seen({"shell_v2", "cmd"} <= features, ",".join(sorted(features)))
+def _features(device: Device) -> CheckResult:
+    features = device.adb_socket.features()
+    return CheckResult({"shell_v2", "cmd"} <= features, ",".join(sorted(features)))
 
 
-def _unknown_serial(device: Device) -> Seen:
+def _unknown_serial(device: Device) -> CheckResult:
     try:
-        Wire("emulator-1", device.wire.server_port).shell("true", timeout=5)
+        AdbSocket("emulator-1", device.adb_socket.server_port).shell("true", timeout=5)
     except DeviceFault as fault:
         return equal(
             (fault.reason, fault.text), ("device_not_found", "device 'emulator-1' not found")
         )
-    return Seen(False, "it answered")
+    return CheckResult(False, "it answered")
 
 
-def _exit_codes(device: Device) -> Seen:
+def _exit_codes(device: Device) -> CheckResult:
     lines = {"true": 0, "false": 1, "exit 42": 42, "emufarm-no-such-command": 127}
-    return equal({line: device.wire.shell(line).exit_code for line in lines}, lines)
+    return equal({line: device.adb_socket.shell(line).exit_code for line in lines}, lines)
 
 
-def _unknown_command(device: Device) -> Seen:
-    result = device.wire.shell("emufarm-no-such-command")
+def _unknown_command(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("emufarm-no-such-command")
     wanted = "/system/bin/sh: emufarm-no-such-command: inaccessible or not found\n"
     return all_of(
         stdout=(result.text, ""), stderr=(result.error_text, wanted), exit=(result.exit_code, 127)
     )
 
 
-def _stderr_apart(device: Device) -> Seen:
-    result = device.wire.shell("echo out; echo err >&2; exit 3")
+def _stderr_apart(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("echo out; echo err >&2; exit 3")
     return equal((result.text, result.error_text, result.exit_code), ("out\n", "err\n", 3))
 
 
-def _stdin(device: Device) -> Seen:
+def _stdin(device: Device) -> CheckResult:
     data = secrets.token_bytes(300_000)
-    return equal(device.wire.shell("cat", stdin=data).stdout == data, True)
+    return equal(device.adb_socket.shell("cat", stdin=data).stdout == data, True)
 
 
-def _quoting(device: Device) -> Seen:
+def _quoting(device: Device) -> CheckResult:
     return equal(device.shell.run("printf", "%s", _AWKWARD).text, _AWKWARD)
 
 
-def _one_liners(device: Device) -> Seen:
+def _one_liners(device: Device) -> CheckResult:
     lines = {
         "echo a b | wc -w": "2",
         "false || echo or; true && echo and": "or\nand",
@@ -72,30 +72,30 @@ def _one_liners(device: Device) -> Seen:
         " rm /data/local/tmp/.emufarm-x": "one",
         "for i in 1 2; do echo $i; done": "1\n2",
     }
-    return equal({line: device.wire.shell(line).text.strip() for line in lines}, lines)
+    return equal({line: device.adb_socket.shell(line).text.strip() for line in lines}, lines)
 
 
-def _parallel(device: Device) -> Seen:
+def _parallel(device: Device) -> CheckResult:
     with ThreadPoolExecutor(20) as threads:
-        answers = threads.map(lambda n: device.wire.shell(f"echo {n}; exit {n}"), range(40))
+        answers = threads.map(lambda n: device.adb_socket.shell(f"echo {n}; exit {n}"), range(40))
         wrong = [n for n, a in enumerate(answers) if (a.text, a.exit_code) != (f"{n}\n", n)]
-    return Seen(not wrong, f"{len(wrong)} of 40 answers wrong")
+    return CheckResult(not wrong, f"{len(wrong)} of 40 answers wrong")
 
 
-def _binary(device: Device) -> Seen:
+def _binary(device: Device) -> CheckResult:
     data = secrets.token_bytes(1_048_577)
     try:
         device.files.push(data, _SCRATCH)
-        shell = device.wire.shell(f"cat {_SCRATCH}").stdout
+        shell = device.adb_socket.shell(f"cat {_SCRATCH}").stdout
         return all_of(
             by_shell=(shell == data, True),
-            by_exec=(device.wire.exec_out(f"cat {_SCRATCH}") == data, True),
+            by_exec=(device.adb_socket.exec_out(f"cat {_SCRATCH}") == data, True),
         )
     finally:
         device.files.remove(_SCRATCH)
 
 
-def _files(device: Device) -> Seen:
+def _files(device: Device) -> CheckResult:
     data = secrets.token_bytes(8 * 1024 * 1024 + 3)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy"
@@ -107,17 +107,17 @@ def _files(device: Device) -> Seen:
             device.files.remove(_SCRATCH)
 
 
-def _missing_file(device: Device) -> Seen:
+def _missing_file(device: Device) -> CheckResult:
     with tempfile.TemporaryDirectory() as folder:
         try:
             device.files.pull("/data/local/tmp/emufarm-none", Path(folder) / "copy", timeout=10)
         except DeviceFault as fault:
             refused = fault.reason == "sync_refused" and "No such file" in fault.text
-            return Seen(refused, f"{fault.reason}: {fault.text}")
-    return Seen(False, "it was pulled")
+            return CheckResult(refused, f"{fault.reason}: {fault.text}")
+    return CheckResult(False, "it was pulled")
 
 
-def _digest(device: Device) -> Seen:
+def _digest(device: Device) -> CheckResult:
     try:
         device.files.push(b"emufarm", _SCRATCH)
         return equal(device.files.sha256(_SCRATCH)[:16], "d71667838fe221f5")
