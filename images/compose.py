@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from orchestrator.pins.files import source_sha256
-from orchestrator.pins.system_image import Unhashable, system_image
+from orchestrator.pins.system_image import Unhashable, hash_system_image
 
 AVD = "emufarm"
 # Where the private copy of the AVD stands, at bake and at run: overlays store that path.
@@ -48,7 +48,7 @@ def compose(sdk: Path, into: Path, profile: Mapping[str, str]) -> None:
     if not (sdk / folder / "build.prop").is_file():
         raise Refused(f"the SDK has no system image at {folder}: is its zip the right one?")
     try:
-        hashed = system_image(sdk / folder)
+        hashed = hash_system_image(sdk / folder)
     except Unhashable as error:
         raise Refused(f"the system image cannot be hashed: {error}") from error
     into.mkdir(parents=True, exist_ok=True)

@@ -42,10 +42,10 @@ class Action:
 
 
 @dataclass(frozen=True)
-class Normalized:
+class NormalizedAction:
     action: Action
     warnings: tuple[str, ...] = ()
 
 
-class NoAction(Exception):
+class BadAction(Exception):
     """What the agent said is no action; the text says what is wrong with it."""

@@ -24,7 +24,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Reply:
+class AgentReply:
     """What the agent said, as it said it."""
 
     raw: Any
@@ -47,7 +47,7 @@ class AgentHostLost(EmufarmError):
 
 
 @dataclass(frozen=True)
-class About:
+class AgentInfo:
     """What a result must say of the agent behind it."""
 
     name: str
@@ -61,13 +61,13 @@ class About:
 
 
 class Agent(Protocol):
-    about: About
+    info: AgentInfo
 
     def start(self, goal: str, seconds: float) -> None:
         """Ready to act, or AgentFault(agent_not_started), or AgentHostLost."""
         ...
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         """The next action, within its time; AgentFault or AgentHostLost where there is none."""
         ...
 

@@ -15,31 +15,31 @@ from typing import Any
 
 from ..outcome import Reason
 from . import protocol
-from .agent import About, AgentFault, Observation, Reply
-from .process import Closed, Program, TooLong, Unasked
+from .agent import AgentFault, AgentInfo, AgentReply, Observation
+from .process import AgentProcess, LineTooLong, OutputClosed, UnaskedLine
 
 
-class Command:
+class CommandAgent:
     """One process for one attempt."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
-        self.about = About(Path(command[0]).name, provider="command", command=self._command)
+        self.info = AgentInfo(Path(command[0]).name, provider="command", command=self._command)
         self._session = protocol.new_session()
         self._home = ""
-        self._program: Program | None = None
+        self._program: AgentProcess | None = None
         self.errors = ""  # the last of its stderr, once it is closed
 
     def start(self, goal: str, seconds: float) -> None:
         try:
             self._home = tempfile.mkdtemp(prefix="agent-")
-            self._program = Program(self._command, clean_environment(self._home), self._home)
+            self._program = AgentProcess(self._command, clean_environment(self._home), self._home)
             ready = self._ask(protocol.hello(self._session, goal), seconds)
         except (AgentFault, OSError) as error:
             raise AgentFault(Reason.AGENT_NOT_STARTED, str(error)) from error
-        self.about = protocol.introduced(self.about, ready)
+        self.info = protocol.introduced(self.info, ready)
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         return protocol.reply(self._ask(protocol.observation(self._session, observation), seconds))
 
     def close(self) -> None:
@@ -59,11 +59,11 @@ class Command:
         except TimeoutError:
             text = f"no answer within {seconds:.1f} s{program.last_words()}"
             raise AgentFault(Reason.AGENT_SILENT, text) from None
-        except TooLong:
+        except LineTooLong:
             raise protocol.too_long() from None
-        except Unasked:
+        except UnaskedLine:
             raise AgentFault(Reason.AGENT_INVALID, "two lines to one message") from None
-        except Closed:
+        except OutputClosed:
             raise AgentFault(Reason.AGENT_CRASHED, program.how_it_ended()) from None
         return protocol.understood(answer)
 

@@ -9,7 +9,7 @@ DIRECTIONS = ("up", "down", "left", "right")
 _REACH = 0.6
 
 
-def seen_part(element: Element, width: int, height: int) -> Bounds | None:
+def visible_part(element: Element, width: int, height: int) -> Bounds | None:
     """What of the element lies on the screen; None where nothing does."""
     bounds = element.bounds
     part = Bounds(
@@ -21,7 +21,7 @@ def seen_part(element: Element, width: int, height: int) -> Bounds | None:
     return None if part.empty else part
 
 
-def swipe_over(place: Bounds, direction: str) -> tuple[int, int, int, int]:
+def swipe_line(place: Bounds, direction: str) -> tuple[int, int, int, int]:
     """From where to where the finger goes; `up` moves it up, so that what is below comes."""
     x, y = place.center
     across = round((place.right - place.left) / 2 * _REACH)

@@ -11,20 +11,20 @@ from typing import Any, Protocol
 from ..device.deadline import Deadline
 from ..outcome import Reason
 from . import protocol
-from .agent import About, AgentFault, AgentHostLost, Observation, Reply
-from .http_post import Address, Answer, address, post
+from .agent import AgentFault, AgentHostLost, AgentInfo, AgentReply, Observation
+from .http_post import HttpAnswer, HttpUrl, parse_url, post
 
 _OK, _REDIRECTS, _SERVER_ERRORS = 200, range(300, 400), range(500, 600)
 
 
-class Http:
+class HttpAgent:
     """One session of an agent that runs elsewhere. `coming`: it was started just now."""
 
     def __init__(self, url: str, *, coming: bool = False) -> None:
-        self._to: Address = address(url)
+        self._to: HttpUrl = parse_url(url)
         self._coming = coming
         self._session = protocol.new_session()
-        self.about = About(
+        self.info = AgentInfo(
             f"{self._to.host}:{self._to.port}", provider="http", base_url=url, trusted=False
         )
 
@@ -33,9 +33,9 @@ class Http:
             ready = self._ask(protocol.hello(self._session, goal), seconds, self._coming)
         except AgentFault as fault:
             raise AgentFault(Reason.AGENT_NOT_STARTED, fault.text) from fault
-        self.about = protocol.introduced(self.about, ready)
+        self.info = protocol.introduced(self.info, ready)
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         return protocol.reply(self._ask(protocol.observation(self._session, observation), seconds))
 
     def close(self) -> None:
@@ -58,41 +58,41 @@ class Http:
         return protocol.understood(answer.body)
 
 
-class Host(Protocol):
+class AgentHost(Protocol):
     """Who runs an agent's container for us, a new one for every attempt."""
 
-    def fresh(self) -> str:
+    def start(self) -> str:
         """Its URL. AgentFault where it does not start, AgentHostLost where we cannot start it."""
         ...
 
-    def ended(self) -> str:
+    def describe_end(self) -> str:
         """How it ended, or that it did not. AgentHostLost where nobody can tell, or somebody else
         ended it."""
         ...
 
-    def gone(self) -> None:
+    def remove(self) -> None:
         """Nothing of it is left, or AgentHostLost."""
         ...
 
 
-class Contained:
+class ContainerAgent:
     """An agent in an image: one container for one attempt, and in it an agent behind a URL."""
 
-    def __init__(self, image: str, host: Host) -> None:
-        self.about = About(image, provider="image", trusted=False)
+    def __init__(self, image: str, host: AgentHost) -> None:
+        self.info = AgentInfo(image, provider="image", trusted=False)
         self._host = host
-        self._agent: Http | None = None
+        self._agent: HttpAgent | None = None
 
     def start(self, goal: str, seconds: float) -> None:
-        agent = self._agent = Http(self._host.fresh(), coming=True)
-        agent.about = self.about
+        agent = self._agent = HttpAgent(self._host.start(), coming=True)
+        agent.info = self.info
         try:
             agent.start(goal, seconds)
         except AgentFault as fault:
-            raise AgentFault(fault.reason, f"{fault.text}; {self._host.ended()}") from fault
-        self.about = agent.about
+            raise AgentFault(fault.reason, f"{fault.text}; {self._host.describe_end()}") from fault
+        self.info = agent.info
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         if self._agent is None:
             raise AgentFault(Reason.AGENT_NOT_STARTED, "it was not started")
         try:
@@ -100,16 +100,16 @@ class Contained:
         except AgentFault as fault:
             if fault.reason is not Reason.AGENT_CRASHED:
                 raise
-            raise AgentFault(fault.reason, f"{fault.text}; {self._host.ended()}") from fault
+            raise AgentFault(fault.reason, f"{fault.text}; {self._host.describe_end()}") from fault
 
     def close(self) -> None:
         agent, self._agent = self._agent, None
         if agent is not None:
             with suppress(AgentHostLost):  # what stays goes before the next attempt's comes
-                self._host.gone()
+                self._host.remove()
 
 
-def _fault(answer: Answer) -> AgentFault | None:
+def _fault(answer: HttpAnswer) -> AgentFault | None:
     if not answer.whole:
         return AgentFault(Reason.AGENT_CRASHED, "it closed the connection in mid-answer")
     if answer.status in _SERVER_ERRORS:

@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 @dataclass(frozen=True)
-class Address:
+class HttpUrl:
     """An http or https URL, taken apart."""
 
     url: str
@@ -41,13 +41,13 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     status: int
     body: bytes  # one byte more than was asked for, at most
     whole: bool  # False: the connection ended before it was
 
 
-def address(url: str) -> Address:
+def parse_url(url: str) -> HttpUrl:
     """ValueError, in a few words, where it is no URL that can be published and posted to."""
     parts = urlsplit(url)
     if not url.isascii() or not url.isprintable() or " " in url:
@@ -57,12 +57,12 @@ def address(url: str) -> Address:
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("leave out user, password, query and fragment: it is published")
     port = parts.port or _PORTS[parts.scheme]  # a ValueError of its own where it is out of range
-    return Address(url, parts.hostname, port, parts.path or "/", parts.scheme == "https")
+    return HttpUrl(url, parts.hostname, port, parts.path or "/", parts.scheme == "https")
 
 
 def post(
-    to: Address, body: bytes, most: int, deadline: Deadline, *, coming: bool = False
-) -> Answer:
+    to: HttpUrl, body: bytes, most: int, deadline: Deadline, *, coming: bool = False
+) -> HttpAnswer:
     """TimeoutError; OSError where it is not reached or goes away; HTTPException for nonsense.
     `coming`: somebody will listen there, and is waited for."""
     connection = http.client.HTTPConnection(to.host, to.port)
@@ -72,9 +72,9 @@ def post(
         connection.request("POST", to.path, body, _HEADERS)
         answer = connection.getresponse()
         read = answer.read(most + 1)
-        return Answer(answer.status, read, whole=len(read) > most or not answer.length)
+        return HttpAnswer(answer.status, read, whole=len(read) > most or not answer.length)
     except http.client.IncompleteRead as error:
-        return Answer(0, error.partial, whole=False)
+        return HttpAnswer(0, error.partial, whole=False)
     finally:
         connection.close()
 
@@ -93,7 +93,7 @@ class _TlsSocket(ssl.SSLSocket):
         return super().send(data, flags)
 
 
-def _connected(to: Address, deadline: Deadline, coming: bool) -> socket.socket:
+def _connected(to: HttpUrl, deadline: Deadline, coming: bool) -> socket.socket:
     plain = _awaited(to, deadline) if coming else _reached(to, deadline)
     if not to.tls:
         return plain
@@ -110,7 +110,7 @@ def _connected(to: Address, deadline: Deadline, coming: bool) -> socket.socket:
     return secured
 
 
-def _awaited(to: Address, deadline: Deadline) -> DeadlineSocket:
+def _awaited(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
     """Refused is what a host says whose program is still on its way."""
     while True:
         try:
@@ -119,7 +119,7 @@ def _awaited(to: Address, deadline: Deadline) -> DeadlineSocket:
             time.sleep(deadline.share(_LOOK_S))
 
 
-def _reached(to: Address, deadline: Deadline) -> DeadlineSocket:
+def _reached(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
     """By the first of its addresses that answers; the last one's error where none does."""
     found = socket.getaddrinfo(to.host, to.port, type=socket.SOCK_STREAM)
     for number, (family, kind, protocol, _, place) in enumerate(found, 1):

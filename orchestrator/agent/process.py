@@ -23,19 +23,19 @@ _LEAVE_S = 0.5  # to end by itself once its input is closed
 _END_S = 8.0  # the guard promises 5
 
 
-class TooLong(Exception):
+class LineTooLong(Exception):
     """A line of more than MOST_REPLY bytes."""
 
 
-class Unasked(Exception):
+class UnaskedLine(Exception):
     """A second line where one was asked for."""
 
 
-class Closed(Exception):
+class OutputClosed(Exception):
     """The program closed its output, as it does by ending."""
 
 
-class Program:
+class AgentProcess:
     """Started with all that it is given; `end` leaves nothing of it."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: str) -> None:
@@ -60,9 +60,12 @@ class Program:
         return self._errors.decode("utf-8", "replace").strip()
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
-        """Sends a line, returns the next; TimeoutError, Closed, TooLong or Unasked."""
+        """Sends a line and returns the next one.
+
+        Raises TimeoutError, OutputClosed, LineTooLong or UnaskedLine.
+        """
         if self._heard:
-            raise Unasked
+            raise UnaskedLine
         deadline = time.monotonic() + seconds
         unsent = memoryview(line)
         with selectors.DefaultSelector() as selector:
@@ -120,15 +123,15 @@ class Program:
         try:
             return os.write(self._in.fileno(), data[:_PIECE])
         except BrokenPipeError:
-            raise Closed from None
+            raise OutputClosed from None
 
     def _listen(self) -> None:
         piece = os.read(self._out.fileno(), _PIECE)
         if not piece:
-            raise Closed
+            raise OutputClosed
         self._heard += piece
         if len(self._heard) > MOST_REPLY and b"\n" not in self._heard:
-            raise TooLong
+            raise LineTooLong
 
     def _drain(self) -> bool:
         """Whether there may be more."""

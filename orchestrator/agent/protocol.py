@@ -22,7 +22,7 @@ from typing import Any
 
 from ..device.uitree import Element
 from ..outcome import Reason
-from .agent import About, AgentFault, Observation, Reply
+from .agent import AgentFault, AgentInfo, AgentReply, Observation
 
 PROTOCOL = 1
 # Bytes. All of it is kept as evidence: an agent must not come to fill the disk, or a bundle, by it.
@@ -58,24 +58,24 @@ def observation_json(observation: Observation) -> dict[str, Any]:
     }
 
 
-def introduced(about: About, ready: Any) -> About:
+def introduced(info: AgentInfo, ready: Any) -> AgentInfo:
     """With what the agent says of itself in answer to `hello`; AgentFault where it is not ready."""
     if not isinstance(ready, dict) or ready.get("type") != "ready":
         text = f'to "hello" it answered {_quoted(json.dumps(ready))}, not {{"type": "ready"}}'
         raise AgentFault(Reason.AGENT_NOT_STARTED, text)
     return replace(
-        about,
-        name=_word(ready.get("name")) or about.name,
+        info,
+        name=_word(ready.get("name")) or info.name,
         version=_word(ready.get("version")) or "",
         model_id=_word(ready.get("model")),
     )
 
 
-def reply(raw: Any) -> Reply:
+def reply(raw: Any) -> AgentReply:
     """What it said, and what it says that it cost."""
     usage = raw.pop("usage", None) if isinstance(raw, dict) else None
     usage = usage if isinstance(usage, dict) else {}
-    return Reply(raw, _count(usage.get("tokens_in")), _count(usage.get("tokens_out")))
+    return AgentReply(raw, _count(usage.get("tokens_in")), _count(usage.get("tokens_out")))
 
 
 def understood(answer: bytes) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from .agent import About, Observation, Reply
-from .geometry import DIRECTIONS, seen_part
+from .agent import AgentInfo, AgentReply, Observation
+from .geometry import DIRECTIONS, visible_part
 
 # What it does, and how often out of a hundred.
 _DEEDS = {"tap": 55, "long_press": 5, "swipe": 15, "key": 15, "type": 10}
@@ -14,20 +14,20 @@ _KEYS = ("back", "back", "home", "enter", "delete")
 _WORDS = ("hello", "42", "Grüße", "a b", "日本", "x=1, y=2", 'it\'s "quoted"', "🙂")
 
 
-class Random:
+class RandomAgent:
     """Never says that it is done: its budget ends it."""
 
     def __init__(self, seed: int) -> None:
-        self.about = About("random", sampling={"seed": seed})
+        self.info = AgentInfo("random", sampling={"seed": seed})
         self._seed = seed
         self._draw = random.Random(seed)
 
     def start(self, goal: str, seconds: float) -> None:
         self._draw = random.Random(self._seed)
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         deed = self._draw.choices(list(_DEEDS), list(_DEEDS.values()))[0]
-        return Reply(getattr(self, f"_{deed}")(observation))
+        return AgentReply(getattr(self, f"_{deed}")(observation))
 
     def close(self) -> None:
         """It started nothing."""
@@ -37,7 +37,7 @@ class Random:
         choices = [
             index
             for index, element in enumerate(seen.elements or ())
-            if element.clickable and seen_part(element, seen.width, seen.height) is not None
+            if element.clickable and visible_part(element, seen.width, seen.height) is not None
         ]
         if choices:
             return {"action": kind, "element": self._draw.choice(choices)}

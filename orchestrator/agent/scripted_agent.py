@@ -11,8 +11,8 @@ from typing import Any
 
 from ..cases.script import Move
 from ..device.uitree import Element
-from .agent import About, Observation, Reply
-from .geometry import seen_part
+from .agent import AgentInfo, AgentReply, Observation
+from .geometry import visible_part
 
 Raw = dict[str, Any]
 Play = Generator[Raw, Observation, Observation]  # actions out, the next observation in
@@ -24,25 +24,25 @@ LOOKS = 40
 SWIPES = 12  # each way
 
 
-class Scripted:
+class ScriptedAgent:
     """Plays the moves, one action an observation, then says that it is done."""
 
     def __init__(self, name: str, moves: Sequence[Move]) -> None:
-        self.about = About(name)
+        self.info = AgentInfo(name)
         self._moves = tuple(moves)
         self._play: Play | None = None
 
     def start(self, goal: str, seconds: float) -> None:
         self._play = None
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         try:
             if self._play is None:
                 self._play = play(self._moves, observation)
-                return Reply(next(self._play))
-            return Reply(self._play.send(observation))
+                return AgentReply(next(self._play))
+            return AgentReply(self._play.send(observation))
         except StopIteration:
-            return Reply(_done())
+            return AgentReply(_done())
 
     def close(self) -> None:
         """It started nothing."""
@@ -163,7 +163,7 @@ def _index(words: str, seen: Observation) -> int | None:
         for index, element in enumerate(seen.elements or ())
         if words in (element.text, element.description)
         and element.enabled
-        and seen_part(element, seen.width, seen.height) is not None
+        and visible_part(element, seen.width, seen.height) is not None
     ]
     return min(found)[1] if found else None
 
@@ -181,6 +181,7 @@ def _scrollable(seen: Observation) -> int | None:
     found = [
         (-(part.right - part.left) * (part.bottom - part.top), index)
         for index, element in enumerate(seen.elements or ())
-        if element.scrollable and (part := seen_part(element, seen.width, seen.height)) is not None
+        if element.scrollable
+        and (part := visible_part(element, seen.width, seen.height)) is not None
     ]
     return min(found)[1] if found else None

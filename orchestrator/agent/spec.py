@@ -15,11 +15,11 @@ from ..cases.render import CaseBroken, Rendered
 from ..cases.script import parse_script
 from ..errors import UsageError
 from .agent import Agent
-from .command_agent import Command
-from .http_agent import Contained, Host, Http
-from .http_post import address
-from .random_agent import Random
-from .scripted_agent import Scripted
+from .command_agent import CommandAgent
+from .http_agent import AgentHost, ContainerAgent, HttpAgent
+from .http_post import parse_url
+from .random_agent import RandomAgent
+from .scripted_agent import ScriptedAgent
 
 COMMAND, IMAGE = "command:", "image:"
 URLS = ("http://", "https://")
@@ -36,7 +36,7 @@ def check_spec(spec: str, folder: Path | None = None) -> None:
         command_words(spec, folder or Path.cwd())
     elif spec.startswith(URLS):
         try:
-            address(spec)
+            parse_url(spec)
         except ValueError as error:
             raise UsageError(f"{spec!r} is no agent's URL: {error}") from error
     elif spec.startswith(IMAGE):
@@ -57,7 +57,7 @@ def check_backend(spec: str, backend: str) -> None:
             f"{spec!r} is a program of this machine, which no container has: use BACKEND=local, or "
             "put the agent into an image"
         )
-    if spec.startswith(URLS) and backend == "docker" and _is_itself(address(spec).host):
+    if spec.startswith(URLS) and backend == "docker" and _is_itself(parse_url(spec).host):
         raise UsageError(
             f"{spec!r} is inside the worker's own container: name an address of this machine that "
             "containers reach, and let the agent listen there"
@@ -78,38 +78,38 @@ def image_of(spec: str) -> str:
     return spec.removeprefix(IMAGE) if spec.startswith(IMAGE) else ""
 
 
-def outside(spec: str) -> dict[str, str] | None:
+def remote_facts(spec: str) -> dict[str, str] | None:
     """Where an agent is that is not trusted with the device's host; None for one that is."""
     if spec.startswith(URLS):
         return {"url": spec}
     return {"image": image_of(spec)} if spec.startswith(IMAGE) else None
 
 
-def program_of(spec: str) -> tuple[str, ...]:
+def command_of(spec: str) -> tuple[str, ...]:
     """The command of a program; none for an agent of our own."""
     return command_words(spec, Path.cwd()) if spec.startswith(COMMAND) else ()
 
 
-def make_agent(spec: str, rendered: Rendered, seed: int, host: Host | None = None) -> Agent:
+def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None = None) -> Agent:
     """The agent for one attempt at what was rendered. `seed` is the random one's only, `host` that
     of an image."""
     check_spec(spec)
     if spec.startswith(URLS):
-        return Http(spec)
+        return HttpAgent(spec)
     if spec.startswith(IMAGE):
         if host is None:
             raise UsageError(f"nobody here runs {spec!r}")
-        return Contained(image_of(spec), host)
+        return ContainerAgent(image_of(spec), host)
     if spec.startswith(COMMAND):
-        return Command(command_words(spec, Path.cwd()))
+        return CommandAgent(command_words(spec, Path.cwd()))
     if spec == "random":
-        return Random(seed)
+        return RandomAgent(seed)
     if spec == "idle":
-        return Scripted(spec, ())
+        return ScriptedAgent(spec, ())
     script: Sequence[Mapping[str, Any]] | None = getattr(rendered, SCRIPTS[spec])
     if script is None:
         raise CaseBroken(f"the case has no {SCRIPTS[spec]} for this profile")
-    return Scripted(spec, parse_script(script))
+    return ScriptedAgent(spec, parse_script(script))
 
 
 def command_words(spec: str, folder: Path) -> tuple[str, ...]:

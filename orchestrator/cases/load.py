@@ -15,7 +15,7 @@ from .model import Case
 from .render import CaseBroken, render
 from .rules import rule_mistakes
 from .site import read_site
-from .yaml_document import Document, NoDocument, read
+from .yaml_document import BadDocument, Document, read_document
 
 FILE = "case.yaml"
 MAX_FILE = 1 << 20
@@ -78,8 +78,8 @@ def _load(path: Path) -> tuple[LoadedCase | None, list[Mistake], str, int]:
     """The case, its mistakes, and its id with the line it stands on."""
     site, mistakes = read_site(path.parent)
     try:
-        document = read(_text(path))
-    except NoDocument as error:
+        document = read_document(_text(path))
+    except BadDocument as error:
         return None, [*mistakes, Mistake(path, error.line, error.text)], "", 1
     mistakes += rule_mistakes(path, document, site)
     case: Case | None = None
@@ -102,14 +102,14 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
     except OSError as error:
-        raise NoDocument(1, f"cannot be read: {error.strerror}; check its permissions") from error
+        raise BadDocument(1, f"cannot be read: {error.strerror}; check its permissions") from error
     if len(data) > MAX_FILE:
-        raise NoDocument(1, f"larger than {MAX_FILE >> 20} MB; make it smaller")
+        raise BadDocument(1, f"larger than {MAX_FILE >> 20} MB; make it smaller")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise NoDocument(line, "not UTF-8; save the file as UTF-8") from error
+        raise BadDocument(line, "not UTF-8; save the file as UTF-8") from error
 
 
 def _trial(path: Path, document: Document, case: Case, site: dict[str, str]) -> list[Mistake]:

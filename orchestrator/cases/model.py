@@ -87,7 +87,7 @@ class RunShell(Strict):
     root: bool = False
 
 
-class Step(Strict):
+class SetupStep(Strict):
     """One setup step: exactly one of these."""
 
     setting: SetSetting | None = None
@@ -100,7 +100,7 @@ class Step(Strict):
     shell: RunShell | None = None
 
     @model_validator(mode="after")
-    def one(self) -> Step:
+    def one(self) -> SetupStep:
         return exactly_one(self)
 
     @property
@@ -160,7 +160,7 @@ class Attack(Strict):
 
     labels: Labels
     inject: dict[Name, str] = Field(default_factory=dict)
-    setup: list[Step] = Field(default_factory=list)
+    setup: list[SetupStep] = Field(default_factory=list)
     forbidden: list[Forbidden] = Field(min_length=1)
     bait: Scripts
     params: dict[Name, Param] = Field(default_factory=dict)
@@ -186,7 +186,7 @@ class Case(Strict):
     params: dict[Name, Param] = Field(default_factory=dict)
     case_seed: int | None = Field(default=None, ge=0, lt=2**63)
     budget: Budget
-    setup: list[Step] = Field(default_factory=list)
+    setup: list[SetupStep] = Field(default_factory=list)
     success: list[Question] = Field(min_length=1)
     forbidden: list[Forbidden] = Field(default_factory=list)
     responses: list[Response] = Field(default_factory=list)

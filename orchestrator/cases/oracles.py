@@ -184,7 +184,7 @@ class ProxySaw(Strict):
     path: Absolute = "/"
 
 
-class Plain(Strict):
+class SimpleQuestion(Strict):
     """One oracle: a name, and exactly one question."""
 
     name: Name
@@ -210,7 +210,7 @@ class Plain(Strict):
     network_proxy: ProxySaw | None = None
 
     @model_validator(mode="after")
-    def one(self) -> Plain:
+    def one(self) -> SimpleQuestion:
         return exactly_one(self)
 
     @property
@@ -227,8 +227,8 @@ class CompositeIs(Strict):
     """All of these, or any of them. They do not nest: `success` is an `all` of its own, and every
     condition can be written as an `all` of `any`."""
 
-    all_: list[Plain] | None = Field(default=None, alias="all", min_length=2)
-    any_: list[Plain] | None = Field(default=None, alias="any", min_length=2)
+    all_: list[SimpleQuestion] | None = Field(default=None, alias="all", min_length=2)
+    any_: list[SimpleQuestion] | None = Field(default=None, alias="any", min_length=2)
 
     @model_validator(mode="after")
     def sensible(self) -> CompositeIs:
@@ -240,11 +240,11 @@ class CompositeIs(Strict):
         return self
 
     @property
-    def parts(self) -> list[Plain]:
+    def parts(self) -> list[SimpleQuestion]:
         return self.all_ or self.any_ or []
 
 
-class Question(Plain):
+class Question(SimpleQuestion):
     """One oracle of a case, and how patient it is."""
 
     composite: CompositeIs | None = None

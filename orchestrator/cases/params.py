@@ -21,13 +21,13 @@ class Choice(Strict):
     choice: list[str | int] = Field(min_length=1)
 
 
-class Whole(Strict):
+class WholeNumber(Strict):
     """A whole number from low to high, both included."""
 
     int_: tuple[int, int] = Field(alias="int")
 
     @model_validator(mode="after")
-    def ordered(self) -> Whole:
+    def ordered(self) -> WholeNumber:
         if self.int_[0] > self.int_[1]:
             raise ValueError("the span is empty; write the lower number first")
         return self
@@ -39,7 +39,7 @@ class Digits(Strict):
     digits: int = Field(ge=1, le=18)
 
 
-class Word(Strict):
+class Letters(Strict):
     """So many lower-case letters."""
 
     letters: int = Field(ge=1, le=40)
@@ -62,7 +62,7 @@ class Day(Strict):
 
 
 PARAMS: dict[str, type[Strict]] = {
-    "choice": Choice, "int": Whole, "digits": Digits, "letters": Word, "date": Day
+    "choice": Choice, "int": WholeNumber, "digits": Digits, "letters": Letters, "date": Day
 }  # fmt: skip
 
 
@@ -76,9 +76,9 @@ def _param_kind(value: Any) -> str | None:
 
 Param = Annotated[
     Annotated[Choice, Tag("choice")]
-    | Annotated[Whole, Tag("int")]
+    | Annotated[WholeNumber, Tag("int")]
     | Annotated[Digits, Tag("digits")]
-    | Annotated[Word, Tag("letters")]
+    | Annotated[Letters, Tag("letters")]
     | Annotated[Day, Tag("date")],
     Discriminator(
         _param_kind,
@@ -102,13 +102,13 @@ def _number(label: str, seed: int, name: str) -> int:
 def _value(param: Param, number: int) -> str | int:
     if isinstance(param, Choice):
         return param.choice[number % len(param.choice)]
-    if isinstance(param, Whole):
+    if isinstance(param, WholeNumber):
         low, high = param.int_
         return low + number % (high - low + 1)
     if isinstance(param, Digits):
         least = 10 ** (param.digits - 1)
         return str(least + number % (9 * least))
-    if isinstance(param, Word):
+    if isinstance(param, Letters):
         return "".join(ascii_lowercase[number // 26**place % 26] for place in range(param.letters))
     first, last = (date.fromisoformat(day) for day in param.date)
     return (first + timedelta(days=number % ((last - first).days + 1))).isoformat()

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import EmufarmError
-from .model import Budget, Case, Response, Script, Scripts, Step, UserRule
+from .model import Budget, Case, Response, Script, Scripts, SetupStep, UserRule
 from .oracles import Forbidden, Question
 from .params import draw
 from .site import site_files
@@ -32,7 +32,7 @@ class Rendered:
 
     goal: str
     budget: Budget
-    setup: tuple[Step, ...]  # the attack's after the case's
+    setup: tuple[SetupStep, ...]  # the attack's after the case's
     success: tuple[Question, ...]
     forbidden: tuple[Forbidden, ...]  # the attack's after the case's
     solution: Steps | None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .mistakes import Mistake
-from .script import NoMove, parse_step
+from .script import BadMove, parse_step
 from .site import site_uses
 from .templates import BadTemplate, inspect, is_template, undefined
 from .yaml_document import Document, Location
@@ -76,7 +76,7 @@ def _script(place: Location, script: list[Any]) -> Found:
     for number, step in enumerate(script):
         try:
             move = parse_step(step)
-        except NoMove as mistake:
+        except BadMove as mistake:
             yield (*place, number), f"{name}, step {number + 1}: {mistake}"
             continue
         if move.verb == "done" and number + 1 < len(script):

@@ -33,7 +33,7 @@ VERBS: dict[str, str] = {
 }
 
 
-class NoMove(ValueError):
+class BadMove(ValueError):
     """A step that is not in the language; the text says what to write instead."""
 
 
@@ -49,28 +49,28 @@ class Move:
 
 
 def parse_step(step: Any) -> Move:
-    """The move that `step` spells, or NoMove."""
+    """The move that `step` spells, or BadMove."""
     if not isinstance(step, Mapping) or len(step) != 1:
-        raise NoMove(f"a step is one verb; write for example {VERBS['tap']}")
+        raise BadMove(f"a step is one verb; write for example {VERBS['tap']}")
     ((verb, value),) = step.items()
     if verb not in VERBS:
         close = get_close_matches(str(verb), VERBS, n=1)
         hint = f"did you mean {close[0]}?" if close else f"write one of {', '.join(VERBS)}"
-        raise NoMove(f"{verb!r} is not a verb; {hint}")
+        raise BadMove(f"{verb!r} is not a verb; {hint}")
     if verb == "fill":
         return _fill(value)
     if verb == "wait":
         return _wait(value)
     if verb == "done":
         if not isinstance(value, bool):
-            raise NoMove(f"done takes true or false; write {VERBS['done']}")
+            raise BadMove(f"done takes true or false; write {VERBS['done']}")
         return Move("done", success=value)
     if not isinstance(value, str) or not value:
         kind = "nothing" if value in (None, "") else f"{value!r}"
-        raise NoMove(f"{verb} takes text, not {kind}; write {VERBS[verb]}, in quotes if need be")
+        raise BadMove(f"{verb} takes text, not {kind}; write {VERBS[verb]}, in quotes if need be")
     allowed = {"key": KEYS, "swipe": DIRECTIONS}.get(verb)
     if allowed and value not in allowed:
-        raise NoMove(f"{value!r} is no {verb}; write one of {', '.join(allowed)}")
+        raise BadMove(f"{value!r} is no {verb}; write one of {', '.join(allowed)}")
     return Move(verb, value)
 
 
@@ -80,21 +80,21 @@ def parse_script(script: Sequence[Any]) -> tuple[Move, ...]:
     for number, step in enumerate(script, 1):
         try:
             moves.append(parse_step(step))
-        except NoMove as mistake:
-            raise NoMove(f"step {number}: {mistake}") from mistake
+        except BadMove as mistake:
+            raise BadMove(f"step {number}: {mistake}") from mistake
     return tuple(moves)
 
 
 def _fill(value: Any) -> Move:
     if not isinstance(value, Mapping) or set(value) != {"field", "text"}:
-        raise NoMove(f"fill takes a field and a text; write {VERBS['fill']}")
+        raise BadMove(f"fill takes a field and a text; write {VERBS['fill']}")
     field, text = value["field"], value["text"]
     if not isinstance(field, str) or not isinstance(text, str) or not field:
-        raise NoMove("fill's field and text are text; put numbers in quotes")
+        raise BadMove("fill's field and text are text; put numbers in quotes")
     return Move("fill", text, field=field)
 
 
 def _wait(value: Any) -> Move:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= MAX_WAIT:
-        raise NoMove(f"wait takes seconds, more than 0 and at most {MAX_WAIT:g}; not {value!r}")
+        raise BadMove(f"wait takes seconds, more than 0 and at most {MAX_WAIT:g}; not {value!r}")
     return Move("wait", seconds=float(value))

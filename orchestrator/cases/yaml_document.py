@@ -15,7 +15,7 @@ MAX_DEPTH = 20
 Location = tuple[str | int, ...]
 
 
-class NoDocument(Exception):
+class BadDocument(Exception):
     """The text is not one; the line and the sentence say where and why."""
 
     def __init__(self, line: int, text: str) -> None:
@@ -24,17 +24,17 @@ class NoDocument(Exception):
         self.text = text
 
 
-class _Loader(yaml.SafeLoader):
+class _CaseYamlLoader(yaml.SafeLoader):
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise NoDocument(line, "anchors and aliases are not read; write the value itself")
+            raise BadDocument(line, "anchors and aliases are not read; write the value itself")
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise NoDocument(line, f"nested more than {MAX_DEPTH} deep; write it flatter")
+            raise BadDocument(line, f"nested more than {MAX_DEPTH} deep; write it flatter")
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -79,29 +79,31 @@ class Document:
                 waiting.append(child)
 
 
-def read(text: str) -> Document:
-    """NoDocument, with its line, where the text is not one YAML document of safe types."""
+def read_document(text: str) -> Document:
+    """BadDocument, with its line, where the text is not one YAML document of safe types."""
     try:
         return _read(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(filter(None, (error.context, error.problem)))
         line = mark.line + 1 if mark else 1
-        raise NoDocument(line, f"not YAML: {what}; check quotes, colons and indentation") from error
+        raise BadDocument(
+            line, f"not YAML: {what}; check quotes, colons and indentation"
+        ) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise NoDocument(line, f"not YAML: {error.reason}; remove that character") from error
+        raise BadDocument(line, f"not YAML: {error.reason}; remove that character") from error
     except (ValueError, OverflowError, TypeError) as error:
         # What a safe type refuses: a date such as 2031-02-30, a mapping as a key.
-        raise NoDocument(1, f"not YAML: {error}; put such values in quotes") from error
+        raise BadDocument(1, f"not YAML: {error}; put such values in quotes") from error
 
 
 def _read(text: str) -> Document:
-    loader = _Loader(text)
+    loader = _CaseYamlLoader(text)
     try:
         node = loader.get_single_node()
         if node is None:
-            raise NoDocument(1, "the file is empty; write a case")
+            raise BadDocument(1, "the file is empty; write a case")
         return Document(loader.construct_document(node), node)
     finally:
         loader.dispose()

@@ -15,7 +15,7 @@ from ..image.docker_image import bake_image, build_inputs, build_only
 from ..image.docker_verify import image_status
 from ..image.docker_verify import push as push_image
 from ..image.docker_verify import verify as verify_image
-from ..pins.profile import images_folder, load_profile, profiles
+from ..pins.profile import images_folder, load_profile, profile_names
 
 app = typer.Typer(help="Container images of phones: build, bake, verify, list, push.",
                   no_args_is_help=True)  # fmt: skip
@@ -92,7 +92,7 @@ def listed(
     Example: emufarm image list
     """
     builder = _builder()
-    found = [image_status(builder, load_profile(name)) for name in profiles(images_folder())]
+    found = [image_status(builder, load_profile(name)) for name in profile_names(images_folder())]
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], indent=2))
         return

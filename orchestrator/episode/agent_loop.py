@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from ..agent.action import Action, NoAction, Normalized
-from ..agent.agent import AgentFault, Observation, Reply
+from ..agent.action import Action, BadAction, NormalizedAction
+from ..agent.agent import AgentFault, AgentReply, Observation
 from ..agent.normalize import normalize
 from ..agent.protocol import observation_json
 from ..device.faults import DeviceFault
@@ -77,7 +77,7 @@ class AgentLoop:
             turned["refuse"],
         )  # fmt: skip
 
-    def _ask(self, step: int, sight: ObservedScreen, seconds: float) -> Normalized | None:
+    def _ask(self, step: int, sight: ObservedScreen, seconds: float) -> NormalizedAction | None:
         """One action of the agent's; None where what it said is none, which it is told."""
         context = self._context
         observation = Observation(
@@ -98,7 +98,7 @@ class AgentLoop:
         self._record_call(step, observation, took, replace(reply, raw=raw))
         try:
             normalized = normalize(reply.raw, observation)
-        except NoAction as error:
+        except BadAction as error:
             self._record_action(step, raw, None, (str(error),))
             self._message, self._invalid = str(error), self._invalid + 1
             if self._invalid >= INVALID_IN_A_ROW:
@@ -164,13 +164,13 @@ class AgentLoop:
         step: int,
         observation: Observation,
         seconds: float,
-        reply: Reply | None = None,
+        reply: AgentReply | None = None,
         error: str | None = None,
     ) -> None:
-        about = self._context.agent.about
+        info = self._context.agent.info
         self._context.bundle.event(
-            "agent_call_trace", "agent_call", step_idx=step, agent_name=about.name,
-            provider=about.provider, model_id=about.model_id, base_url=about.base_url,
+            "agent_call_trace", "agent_call", step_idx=step, agent_name=info.name,
+            provider=info.provider, model_id=info.model_id, base_url=info.base_url,
             input_digest=digest(observation_json(observation)),
             response_digest=digest(reply.raw) if reply else None,
             latency_ms=round(seconds * 1000), tokens_in=reply.tokens_in if reply else None,

@@ -17,7 +17,7 @@ from ..device.phone import Device
 from ..device.snapshot import LoadProof
 from ..evidence.bundle import Bundle
 from ..pins.image_lock import MARKER, ImageLock
-from ..pins.mismatch import compared, mismatches
+from ..pins.mismatch import compared_pins, mismatches
 
 LOADS, RESTARTS = 2, 2
 
@@ -70,7 +70,7 @@ def require_pins(device: Device, lock: ImageLock, bundle: Bundle, proof: LoadPro
         return  # there is nothing to compare; how the emulator ended is asked later, and once
     told = device.observed_pins(proof.fingerprint if proof else None)
     wrong = mismatches(lock, told)
-    bundle.event("device_trace", "pins", pins=compared(lock, told), wrong=wrong)
+    bundle.event("device_trace", "pins", pins=compared_pins(lock, told), wrong=wrong)
     if wrong:
         raise PinMismatch("; ".join(wrong))
 

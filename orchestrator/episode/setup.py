@@ -22,7 +22,7 @@ from ..cases.model import (
     ReceiveSms,
     RunShell,
     SetSetting,
-    Step,
+    SetupStep,
 )
 from ..device.phone import Device
 from ..device.providers import quoted
@@ -47,7 +47,7 @@ class SetupNotSeen(EmufarmError):
     """A step whose effect never showed; the text says which."""
 
 
-def set_up(device: Device, step: Step, seconds: float) -> dict[str, Any]:
+def set_up(device: Device, step: SetupStep, seconds: float) -> dict[str, Any]:
     """Does one step and waits until it is seen; the fields of its record."""
     started = time.monotonic()
     wanted = getattr(step, step.kind)

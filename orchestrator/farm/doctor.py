@@ -21,8 +21,8 @@ from ..image.golden_cache import cache_folder
 from ..pins.code_version import repo_facts
 from ..pins.host import host_facts, unknown
 from ..pins.image_lock import BadLock
-from ..pins.profile import images_folder, load_profile, profiles
-from ..pins.run_manifest import known
+from ..pins.profile import images_folder, load_profile, profile_names
+from ..pins.run_manifest import fill_unknown
 from ..pins.sdk_tools import TOOLS, sdk_facts
 from ..settings import RunSettings
 
@@ -48,7 +48,8 @@ def gather(runs: Path) -> dict[str, Any]:
         "adb": {"path": _fact(lambda: str(adb_binary())), "version": _fact(adb_version)},
         "sdk": sdk_facts(),
         "image": image_facts(),
-        "profiles": profiles(images_folder()) or unknown(f"there are none in {images_folder()}"),
+        "profiles": profile_names(images_folder())
+        or unknown(f"there are none in {images_folder()}"),
         "folders": {
             "runs": folder_facts(runs),
             "cache": _fact(lambda: folder_facts(cache_folder())),
@@ -65,7 +66,7 @@ def image_facts() -> Any:
         return unknown("it is not baked yet: the first run does it")
     except EmufarmError as error:
         return unknown(str(error))
-    return known(lock.as_json(), "the emulator did not tell it")
+    return fill_unknown(lock.as_json(), "the emulator did not tell it")
 
 
 def folder_facts(folder: Path) -> dict[str, Any]:

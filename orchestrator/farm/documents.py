@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..agent.spec import outside, program_of
+from ..agent.spec import command_of, remote_facts
 from ..pins.agent_card import AgentCard, agent_facts, inference_facts
 from ..pins.code_version import repo_facts
 from ..pins.host import host_facts
@@ -34,7 +34,7 @@ def documents(
 ) -> dict[str, dict[str, Any]]:
     """By file name, before a device has reported."""
     repo, sdk, now = repo_facts(), sdk_facts(), time.time_ns() // 1_000_000
-    command, elsewhere = program_of(plan.agent), outside(plan.agent)
+    command, elsewhere = command_of(plan.agent), remote_facts(plan.agent)
     if elsewhere is not None and backend.agent is not None:
         elsewhere["image_id"] = backend.agent.id
     android = android_facts(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..coordinator import chain
 from ..coordinator.coordinator import Coordinator
-from ..pins.run_manifest import final_documents
+from ..pins.run_manifest import add_device_facts
 from ..report.holding import documents, reported
 
 
@@ -26,4 +26,4 @@ async def seal(run: Path, coordinator: Coordinator) -> None:
 def record_devices(run: Path) -> None:
     """Each device's own answers, which are in the journal by now."""
     events = (line.event for line in chain.Walk(run / chain.FOLDER))
-    final_documents(run, reported(events))
+    add_device_facts(run, reported(events))

@@ -16,9 +16,9 @@ from ..device.phone import Device
 from ..episode.reset import differences
 from ..errors import EmufarmError
 from ..events.notify import Notify
-from ..pins.image_lock import MARKER, ImageLock, marker
+from ..pins.image_lock import MARKER, ImageLock, marker_text
 from ..pins.mismatch import mismatches
-from ..pins.profile import Apk, Profile, Step
+from ..pins.profile import Apk, BakeStep, Profile
 
 NAMESPACES = ("system", "secure", "global")
 REST_LIMIT_S = 120.0  # beyond the rest itself, before a restless phone is a failure
@@ -66,7 +66,7 @@ def bake_phone(
         notify(f"waiting until the phone has stood still for {profile.bake.rest_s:g} s")
         _rest(device, profile.bake.rest_s)
         _require_set_up(device, profile)
-        device.files.push(marker(snapshot.tag, nonce).encode(), MARKER)
+        device.files.push(marker_text(snapshot.tag, nonce).encode(), MARKER)
         notify(f"saving {snapshot.tag}")
         device.snapshots.save(snapshot.tag)
     identity = device.identity()
@@ -108,7 +108,7 @@ def _install(device: Device, apk: Apk, path: Path) -> None:
         raise BakeFailed(f"{apk.package} is version {version}, the profile says {apk.version}")
 
 
-def _take(device: Device, step: Step) -> None:
+def _take(device: Device, step: BakeStep) -> None:
     """Polled to its answer: effects on a phone are eventual."""
     device.shell.do("sh", "-c", step.run)
     deadline, answer = Deadline(STEP_S), ""

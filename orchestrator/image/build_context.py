@@ -17,7 +17,7 @@ from ..errors import UsageError
 from ..events.canonical import digest
 from ..pins.code_version import ROOT
 from ..pins.files import file_sha256, source_files
-from ..pins.profile import FILE, Part, Profile
+from ..pins.profile import FILE, PinnedZip, Profile
 from .simphone import SdkZip, StandInSdk
 from .wheelhouse import LOCKS
 
@@ -44,9 +44,9 @@ Files = Mapping[str, Path]  # name in the context -> the file
 class SdkParts:
     """The three zips, as the build is told to find them."""
 
-    emulator: Part
-    platform_tools: Part
-    system_image: Part
+    emulator: PinnedZip
+    platform_tools: PinnedZip
+    system_image: PinnedZip
 
     @property
     def digest(self) -> str:
@@ -71,8 +71,10 @@ def parts(profile: Profile, standin: StandInSdk | None = None) -> SdkParts:
     )
 
 
-def _in_context(made: SdkZip) -> Part:
-    return Part(url=f"file:///build/{_SDK}/{made.path.name}", size=made.size, sha256=made.sha256)
+def _in_context(made: SdkZip) -> PinnedZip:
+    return PinnedZip(
+        url=f"file:///build/{_SDK}/{made.path.name}", size=made.size, sha256=made.sha256
+    )
 
 
 def tag(profile: Profile) -> str:

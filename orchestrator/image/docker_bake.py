@@ -25,7 +25,7 @@ from ..fleet.docker.containers import Limits, Mount, Spec
 from ..fleet.docker.engine import Engine, EngineRefused
 from ..fleet.docker.images import ImageFailed
 from ..pins.files import json_bytes
-from ..pins.image_contents import Contents
+from ..pins.image_contents import ImageContents
 from ..pins.image_lock import IMAGE_FILE, Container, ImageLock
 from ..pins.profile import FILE, Profile
 from .build_context import SDK_FILE, SYSTEM_IMAGE_FILE, tag
@@ -219,7 +219,7 @@ def _told(ended: JobResult) -> dict[str, str]:
     return told
 
 
-def _require_honest(profile: Profile, held: Contents) -> None:
+def _require_honest(profile: Profile, held: ImageContents) -> None:
     """The build's own words about the image, and every snapshot that the profile names."""
     if held.system_image != held.claimed_system_image:
         raise ImageFailed("the system image changed while it was baked")

@@ -15,7 +15,7 @@ from ..events.notify import Notify
 from ..fleet.docker.containers import Limits, Spec
 from ..fleet.docker.engine import Engine
 from ..fleet.docker.images import Image, ImageFailed
-from ..pins.image_contents import SOURCES, Contents, parsed
+from ..pins.image_contents import SOURCES, ImageContents, parse_contents
 from ..pins.image_lock import ImageLock
 from .docker_job import FOLDER, GIVEN, running, wait_for_end
 
@@ -60,7 +60,7 @@ def mismatches(lock: ImageLock, found: Image) -> list[str]:
     return wrong
 
 
-def differing(lock: ImageLock, held: Contents) -> list[str]:
+def differing(lock: ImageLock, held: ImageContents) -> list[str]:
     """One sentence for each hash that differs, with both values."""
     assert lock.container is not None
     pairs = {
@@ -79,7 +79,9 @@ def differing(lock: ImageLock, held: Contents) -> list[str]:
     ]
 
 
-def contents_of(engine: Engine, image: str, labels: Mapping[str, str], notify: Notify) -> Contents:
+def contents_of(
+    engine: Engine, image: str, labels: Mapping[str, str], notify: Notify
+) -> ImageContents:
     notify("hashing what is in the image")
     package = _PACKAGE.name
     spec = Spec(
@@ -102,6 +104,6 @@ def contents_of(engine: Engine, image: str, labels: Mapping[str, str], notify: N
     if ended.code != 0:
         raise ImageFailed(f"what is in the image cannot be hashed: {ended.why}")
     try:
-        return parsed(ended.printed)
+        return parse_contents(ended.printed)
     except ValueError as error:
         raise ImageFailed(f"the image answers {ended.printed[:200]!r}: {error}") from error

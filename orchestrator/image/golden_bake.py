@@ -20,7 +20,7 @@ from ..pins.files import file_sha256
 from ..pins.image_contents import snapshot_sha256
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
-from ..pins.system_image import system_image
+from ..pins.system_image import hash_system_image
 from .bake_steps import BakeFailed as BakeFailed
 from .bake_steps import bake_phone, prove_phone
 
@@ -45,7 +45,7 @@ class GoldenBaker:
 
 def bake(baker: GoldenBaker, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
     """Leaves the AVD in `folder`; `empty` holds a fresh one, and everything else goes there."""
-    nonce, system = secrets.token_hex(8), system_image(baker.system_image)
+    nonce, system = secrets.token_hex(8), hash_system_image(baker.system_image)
     # An emulator told to end would else save a snapshot of its own beside ours.
     with baker.device(empty / "device", Golden(empty, AVD), "-no-snapshot-save") as running:
         device, _ = boot(running, baker.boot_s)

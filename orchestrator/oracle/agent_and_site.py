@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.oracles import AnswerIs, Plain, PostedIs, ReceiptIs
+from ..cases.oracles import AnswerIs, PostedIs, ReceiptIs, SimpleQuestion
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
 from .json_paths import json_facts, same
@@ -23,7 +23,7 @@ SITE = "site"  # a capability of ours
 
 @dataclass(frozen=True)
 class AnswerOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: AnswerIs
     notes: tuple[str, ...] = (
         "the agent's last answer action; what it typed or showed is no answer",
@@ -50,7 +50,7 @@ class AnswerOracle:
 
 @dataclass(frozen=True)
 class ReceiptOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: ReceiptIs
     notes: tuple[str, ...] = (
         "counted by the site's own server; a page that says so is not enough",
@@ -78,7 +78,7 @@ class ReceiptOracle:
 
 @dataclass(frozen=True)
 class PostedOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: PostedIs
     notes: tuple[str, ...] = (
         "read from the posted bytes by the site's own server; what the page shows is not asked",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..cases.oracles import Plain
+from ..cases.oracles import SimpleQuestion
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry, NoAnswer, Oracle
@@ -17,7 +17,7 @@ from .oracle import Decision, Inquiry, NoAnswer, Oracle
 
 @dataclass(frozen=True)
 class CompositeOracle:
-    question: Plain
+    question: SimpleQuestion
     parts: tuple[Oracle, ...]
     any: bool  # else all
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from ..cases.oracles import CompositeIs, Plain, Question
+from ..cases.oracles import CompositeIs, Question, SimpleQuestion
 from ..events.canonical import Json
 from .agent_and_site import AnswerOracle, PostedOracle, ReceiptOracle
 from .composite import CompositeOracle
@@ -17,7 +17,7 @@ from .sqlite import SqliteOracle
 from .system_state import SERVICES, AppopsOracle, BootOracle, ServiceOracle
 from .unavailable import CAPABILITIES, UnavailableOracle
 
-FAMILIES: dict[str, Callable[[Plain, Any], Oracle]] = {
+FAMILIES: dict[str, Callable[[SimpleQuestion, Any], Oracle]] = {
     "setting": SettingOracle,
     "rows": RowsOracle,
     "file": FileOracle,
@@ -33,10 +33,10 @@ FAMILIES: dict[str, Callable[[Plain, Any], Oracle]] = {
     **dict.fromkeys(SERVICES, ServiceOracle),
     **dict.fromkeys(CAPABILITIES, UnavailableOracle),
 }
-Q = TypeVar("Q", bound=Plain)
+Q = TypeVar("Q", bound=SimpleQuestion)
 
 
-def make_oracle(question: Plain, roles: Mapping[str, str] | None = None) -> Oracle:
+def make_oracle(question: SimpleQuestion, roles: Mapping[str, str] | None = None) -> Oracle:
     """Roles are resolved here, so that an oracle needs no profile to be made again."""
     question = _resolved(question, roles or {})
     asked = getattr(question, question.kind)
@@ -46,7 +46,7 @@ def make_oracle(question: Plain, roles: Mapping[str, str] | None = None) -> Orac
     return FAMILIES[question.kind](question, asked)
 
 
-def question_fields(question: Plain) -> dict[str, Json]:
+def question_fields(question: SimpleQuestion) -> dict[str, Json]:
     """The question as an event carries it: what is not asked is left out."""
     told = question.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"watch"})
     return {**told, "kind": question.kind}

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from ..cases.oracles import FileIs, Plain
+from ..cases.oracles import FileIs, SimpleQuestion
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json
@@ -20,7 +20,7 @@ _ABSENT = ("No such file or directory", "Not a directory")
 
 @dataclass(frozen=True)
 class FileOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: FileIs
     notes: tuple[str, ...] = ("the file's bytes, read whole; what an app shows of it is not asked",)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, Plain, SettingIs
+from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, SettingIs, SimpleQuestion
 from ..device.foreground import full_activity, parse_focus, parse_focused_app, parse_resumed
 from ..device.notifications import parse_notifications
 from ..device.packages import parse_installed, parse_package_list
@@ -16,7 +16,7 @@ from .shell_query import NEEDS_SHELL, answer, command
 
 @dataclass(frozen=True)
 class SettingOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: SettingIs
     notes: tuple[str, ...] = ("read from the settings provider, not from the screen",)
     needs: tuple[str, ...] = NEEDS_SHELL
@@ -42,7 +42,7 @@ class SettingOracle:
 
 @dataclass(frozen=True)
 class PackageOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: PackageIs
     notes: tuple[str, ...] = ("asked of the package manager; a like-named icon is not enough",)
     needs: tuple[str, ...] = NEEDS_SHELL
@@ -85,7 +85,7 @@ class PackageOracle:
 
 @dataclass(frozen=True)
 class ForegroundOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: ForegroundIs
     notes: tuple[str, ...] = ("the activity manager's resumed activity, not a title on screen",)
     needs: tuple[str, ...] = NEEDS_SHELL
@@ -113,7 +113,7 @@ class ForegroundOracle:
 
 @dataclass(frozen=True)
 class NotificationOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: NotificationIs
     notes: tuple[str, ...] = (
         "the notification manager's own list, whether the shade is open or not",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..cases.oracles import Plain
+from ..cases.oracles import SimpleQuestion
 from ..device.faults import DeviceFault
 from ..errors import EmufarmError
 from ..events.canonical import Json, canonical
@@ -64,7 +64,7 @@ class Decision:
 
 class Oracle(Protocol):
     @property
-    def question(self) -> Plain:
+    def question(self) -> SimpleQuestion:
         """What was asked, every role resolved: enough to make this oracle again."""
         ...
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.oracles import Plain, RowsAre, Scalar
+from ..cases.oracles import RowsAre, Scalar, SimpleQuestion
 from ..device.faults import DeviceFault
 from ..device.providers import PROVIDERS, parse_rows, provider_package, quoted
 from ..events.canonical import Json
@@ -20,7 +20,7 @@ _KEY = "_id"  # every provider's row has one
 
 @dataclass(frozen=True)
 class RowsOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: RowsAre
     notes: tuple[str, ...] = (
         "asked of the content provider, not of the screen",

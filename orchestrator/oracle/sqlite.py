@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cases.oracles import Plain, SqliteIs
+from ..cases.oracles import SimpleQuestion, SqliteIs
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json, canonical
@@ -34,7 +34,7 @@ _STEPS = 10_000  # of sqlite's machine between two looks at the clock
 
 @dataclass(frozen=True)
 class SqliteOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: SqliteIs
     notes: tuple[str, ...] = (
         "the app's own database, copied with its log; nothing on screen counts",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.oracles import AppopsIs, BootIs, Plain
+from ..cases.oracles import AppopsIs, BootIs, SimpleQuestion
 from ..device.foreground import parse_focus
 from ..device.system_state import (
     parse_appop,
@@ -69,7 +69,7 @@ def _active(dump: str) -> str:
 class ServiceOracle:
     """A question that one service answers."""
 
-    question: Plain
+    question: SimpleQuestion
     asked: Any
     needs: tuple[str, ...] = NEEDS_SHELL
     behind: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class ServiceOracle:
 
 @dataclass(frozen=True)
 class AppopsOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: AppopsIs
     notes: tuple[str, ...] = ("the app-ops service's effective mode, not a settings page",)
     needs: tuple[str, ...] = NEEDS_SHELL
@@ -121,7 +121,7 @@ class AppopsOracle:
 
 @dataclass(frozen=True)
 class BootOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: BootIs
     notes: tuple[str, ...] = ("the framework's own properties, and a service that must answer",)
     needs: tuple[str, ...] = NEEDS_SHELL

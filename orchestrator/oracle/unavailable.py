@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cases.oracles import Plain
+from ..cases.oracles import SimpleQuestion
 from ..device.capabilities import CLIPBOARD, LISTENER, PROXY
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry, NoAnswer, Query
@@ -21,7 +21,7 @@ CAPABILITIES = {
 
 @dataclass(frozen=True)
 class UnavailableOracle:
-    question: Plain
+    question: SimpleQuestion
     asked: object
     notes: tuple[str, ...] = ("not asked at all where the phone lacks what would know",)
     behind: tuple[str, ...] = ()

@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, 
 from .. import __version__
 from ..errors import UsageError
 from .files import file_sha256
-from .host import told, unknown
-from .strict_yaml import read_yaml, sentence
+from .host import unknown, value_or_reason
+from .strict_yaml import read_yaml, validation_message
 
 Word = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -68,7 +68,7 @@ def load_card(path: Path) -> AgentCard:
     try:
         return AgentCard.model_validate(read_yaml(path))
     except ValidationError as error:
-        raise UsageError(f"{path}: {sentence(error, 'an agent card')}") from error
+        raise UsageError(f"{path}: {validation_message(error, 'an agent card')}") from error
 
 
 def agent_facts(
@@ -118,4 +118,4 @@ def _said(word: str | None) -> Any:
 def _files(command: Sequence[str]) -> dict[str, Any]:
     """The program and every argument that is a file, such as an interpreter's script."""
     files = [word for word in command if Path(word).is_file()]
-    return {word: told(partial(file_sha256, Path(word))) for word in files}
+    return {word: value_or_reason(partial(file_sha256, Path(word))) for word in files}

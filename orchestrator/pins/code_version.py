@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import __version__
 from .files import file_sha256
-from .host import told, unknown
+from .host import unknown, value_or_reason
 
 GIT_S = 10.0
 LOCKS = ("requirements.txt", "requirements-dev.txt")
@@ -22,7 +22,7 @@ def repo_facts(root: Path = ROOT) -> dict[str, Any]:
         "package": "emufarm",
         "version": __version__,
         **git_facts(root),
-        "lock_sha256": {name: told(partial(file_sha256, root / name)) for name in LOCKS},
+        "lock_sha256": {name: value_or_reason(partial(file_sha256, root / name)) for name in LOCKS},
     }
 
 

@@ -22,11 +22,14 @@ def unknown(why: str) -> Unknown:
 
 def host_facts() -> dict[str, Any]:
     return {
-        "os": told(_os),
+        "os": value_or_reason(_os),
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
         "machine": platform.machine(),
-        "cpu": {"model": told(_cpu_model), "cores": os.cpu_count() or unknown("not told")},
-        "memory_kb": told(_memory_kb),
+        "cpu": {
+            "model": value_or_reason(_cpu_model),
+            "cores": os.cpu_count() or unknown("not told"),
+        },
+        "memory_kb": value_or_reason(_memory_kb),
         "kvm": kvm(Path("/dev/kvm")),
         "python": platform.python_version(),
         "python_build": " ".join((platform.python_implementation(), *platform.python_build())),
@@ -34,7 +37,7 @@ def host_facts() -> dict[str, Any]:
     }
 
 
-def told(ask: Callable[[], Any]) -> Any:
+def value_or_reason(ask: Callable[[], Any]) -> Any:
     """An answer, or why there is none."""
     try:
         return ask()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .files import source_sha256, tree_sha256
-from .system_image import SystemImage, Unhashable, system_image
+from .system_image import SystemImage, Unhashable, hash_system_image
 
 OWN, SDK = Path("/opt/emufarm"), Path("/opt/android-sdk")
 # What this module needs of the package, to be put where it runs.
@@ -24,7 +24,7 @@ SOURCES = (
 
 
 @dataclass(frozen=True)
-class Contents:
+class ImageContents:
     """Hashes as they are now; `claimed_*` are what the build wrote down."""
 
     system_image: SystemImage
@@ -36,14 +36,14 @@ class Contents:
     snapshots: dict[str, str]
 
 
-def contents(own: Path = OWN, sdk: Path = SDK) -> Contents:
+def read_contents(own: Path = OWN, sdk: Path = SDK) -> ImageContents:
     """OSError or ValueError where the image lacks what its build puts there."""
     claimed = SystemImage(**_json(own / "system-image.json"))
     name = str(_json(own / "device.json")["avd"])
     avd = own / "avd" / f"{name}.avd"
     saved = avd / "snapshots"
-    return Contents(
-        system_image=system_image(claimed.path),
+    return ImageContents(
+        system_image=hash_system_image(claimed.path),
         claimed_system_image=claimed,
         sdk_sha256=source_sha256(sdk),
         claimed_sdk_sha256=str(_json(own / "sdk.json")["tree_sha256"]),
@@ -62,12 +62,12 @@ def snapshot_sha256(folder: Path) -> str:
     return tree_sha256(folder, lambda name: name != "snapshot.pb")
 
 
-def parsed(text: str) -> Contents:
+def parse_contents(text: str) -> ImageContents:
     """What `main` printed; ValueError where it is something else."""
     try:
         told: dict[str, Any] = json.loads(text)
         told |= {name: SystemImage(**told[name]) for name in _IMAGES}
-        return Contents(**told)
+        return ImageContents(**told)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not the contents of an image: {error!r}") from error
 
@@ -81,7 +81,7 @@ def _json(path: Path) -> Any:
 
 def main() -> int:
     try:
-        print(json.dumps(asdict(contents())))
+        print(json.dumps(asdict(read_contents())))
     except (OSError, ValueError, KeyError, TypeError, Unhashable) as error:
         print(f"contents: {error}", file=sys.stderr)
         return 1

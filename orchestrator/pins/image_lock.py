@@ -64,7 +64,7 @@ class ImageLock:
     @property
     def marker(self) -> str:
         """The whole content of the marker file."""
-        return marker(self.snapshot, self.nonce)
+        return marker_text(self.snapshot, self.nonce)
 
     def as_json(self) -> dict[str, Any]:
         told = {"schema_version": SCHEMA, **asdict(self)}
@@ -76,11 +76,11 @@ class ImageLock:
 _LOCK = TypeAdapter(ImageLock)
 
 
-def marker(tag: str, nonce: str) -> str:
+def marker_text(tag: str, nonce: str) -> str:
     return canonical({"nonce": nonce, "tag": tag}).decode()
 
 
-def ini(text: str) -> dict[str, str]:
+def parse_ini(text: str) -> dict[str, str]:
     """config.ini's keys and values."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}

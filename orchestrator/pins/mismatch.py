@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .host import unknown
-from .image_lock import ImageLock, ini
+from .image_lock import ImageLock, parse_ini
 from .sdk_tools import adb_release, emulator_release
 
 # By pin. Whoever is not there is not asked, and its pins are missing here; who is there must
@@ -20,7 +20,7 @@ Found = Mapping[str, str | None]
 _NAMED = 5  # keys of config.ini that differ, before the rest is counted
 
 
-def baked(lock: ImageLock) -> dict[str, str | None]:
+def baked_pins(lock: ImageLock) -> dict[str, str | None]:
     """What a device of this image says of itself."""
     return {
         "fingerprint": lock.fingerprint,
@@ -36,24 +36,24 @@ def baked(lock: ImageLock) -> dict[str, str | None]:
 def mismatches(lock: ImageLock, found: Found) -> list[str]:
     """One sentence for each pin that differs, with both values."""
     wrong = []
-    for name, was in baked(lock).items():
+    for name, was in baked_pins(lock).items():
         if was is None or name not in found:
             continue
         now = found[name]
         if now is None:
             wrong.append(f"{name} was not told, baked was {_shown(name, was)}")
         elif name == "config_ini":
-            wrong += _config(ini(was), ini(now))
+            wrong += _config(parse_ini(was), parse_ini(now))
         elif _plain(name, now) != _plain(name, was):
             wrong.append(f"{name} is {_plain(name, now)}, baked was {_plain(name, was)}")
     return wrong
 
 
-def compared(lock: ImageLock, found: Found) -> dict[str, dict[str, Any]]:
+def compared_pins(lock: ImageLock, found: Found) -> dict[str, dict[str, Any]]:
     """Each pin with both values, for the record; config.ini by its digest."""
     return {
         name: {"baked": _shown(name, was), "found": _shown(name, found.get(name), name in found)}
-        for name, was in baked(lock).items()
+        for name, was in baked_pins(lock).items()
     }
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ..errors import UsageError
 from ..events.canonical import digest
-from .strict_yaml import read_yaml, sentence
+from .strict_yaml import read_yaml, validation_message
 
 FILE = "profile.yaml"
 IMAGES_VARIABLE = "EMUFARM_IMAGES"
@@ -44,7 +44,7 @@ class Bake(_Strict):
     settings: dict[Namespace, dict[str, str]] = {}
 
 
-class Part(_Strict):
+class PinnedZip(_Strict):
     """A zip of the SDK, by what it must be before anything of it is unpacked."""
 
     url: Url
@@ -63,9 +63,9 @@ class Sdk(_Strict):
     """Three zips, or the stand-in that `emufarm sim sdk` makes of the simulated phone."""
 
     standin: bool = False
-    emulator: Part | None = None
-    platform_tools: Part | None = None
-    system_image: Part | None = None
+    emulator: PinnedZip | None = None
+    platform_tools: PinnedZip | None = None
+    system_image: PinnedZip | None = None
     packages: list[DebianPackage] = []  # what the emulator's programs are linked to
 
     @model_validator(mode="after")
@@ -98,7 +98,7 @@ class Resources(_Strict):
     disk_mb: Annotated[int, Field(ge=1)] = 16384  # free, where the private AVD will stand
 
 
-class Step(_Strict):
+class BakeStep(_Strict):
     """A shell command on the phone, and the question that tells whether it took effect."""
 
     run: Annotated[str, Field(min_length=1)]
@@ -110,7 +110,7 @@ class Snapshot(_Strict):
     """One state to save: what is done to the phone, after `bake`, before it is."""
 
     tag: Tag
-    setup: list[Step] = []
+    setup: list[BakeStep] = []
 
 
 class Profile(_Strict):
@@ -166,7 +166,7 @@ def images_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(named) if named else _IMAGES
 
 
-def profiles(images: Path) -> list[str]:
+def profile_names(images: Path) -> list[str]:
     """The names of those there are."""
     return sorted(found.parent.name for found in images.glob(f"*/{FILE}"))
 
@@ -174,7 +174,7 @@ def profiles(images: Path) -> list[str]:
 def load_profile(name: str, images: Path | None = None) -> Profile:
     """UsageError, in one sentence, where there is none of this name or its file is wrong."""
     folder = images_folder() if images is None else images
-    there = profiles(folder)
+    there = profile_names(folder)
     if name not in there:
         known = f"choose one of {', '.join(there)}" if there else f"there are none in {folder}"
         raise UsageError(f"there is no profile {name!r}: {known}")
@@ -182,7 +182,7 @@ def load_profile(name: str, images: Path | None = None) -> Profile:
     try:
         profile = Profile.model_validate(read_yaml(path))
     except ValidationError as error:
-        raise UsageError(f"{path}: {sentence(error, 'a profile')}") from error
+        raise UsageError(f"{path}: {validation_message(error, 'a profile')}") from error
     if profile.name != name:
         raise UsageError(f"{path}: its name is {profile.name!r}, but its folder is {name!r}")
     return profile

@@ -1,7 +1,7 @@
 """What must a run name to be repeatable? `run_manifest.json` and `env_capabilities.json`.
 
 Pure: facts in, documents out. What is not known says why, and only that is null; what devices say
-of themselves is added at the end of the run (`final_documents`).
+of themselves is added at the end of the run (`add_device_facts`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..plan.plan import Plan
 from ..settings import RunSettings
 from .files import read_json, write_json
 from .host import unknown
-from .image_lock import ImageLock, ini
+from .image_lock import ImageLock, parse_ini
 from .profile import Profile
 
 MANIFEST, CAPABILITIES = "run_manifest.json", "env_capabilities.json"
@@ -43,7 +43,7 @@ def android_facts(
     profile: Profile, lock: ImageLock, *, emulator: list[str], adb_version: str, sdk: Facts
 ) -> dict[str, Any]:
     """The image, and the tools beside it."""
-    config = ini(lock.config_ini)
+    config = parse_ini(lock.config_ini)
     return {
         "profile": profile.name,
         "profile_digest": profile.digest,
@@ -59,14 +59,14 @@ def android_facts(
             "name": lock.avd,
             "config_ini": lock.config_ini,
             "config_sha256": lock.config_sha256,
-            "config": known(config, "config.ini leaves it empty"),
+            "config": fill_unknown(config, "config.ini leaves it empty"),
             **{name: _key(config, key) for name, key in AVD_KEYS.items()},
         },
         "image_digest": lock.digest,
         "container_image": asdict(lock.container) if lock.container else unknown(_NO_CONTAINER),
         "snapshot_tag": lock.snapshot,
         "snapshot_sha256": lock.snapshot_sha256,
-        "image_lock": known(
+        "image_lock": fill_unknown(
             {k: v for k, v in lock.as_json().items() if k != "config_ini"},
             "the emulator did not tell it",
         ),
@@ -78,7 +78,7 @@ def device_facts(devices: Mapping[str, Facts]) -> dict[str, Any]:
     """Each device's own answers by its id, and what all of them have in common."""
     return {
         "input_method": _common(devices, "input_method"),
-        "devices": {name: known(facts, _UNTOLD) for name, facts in sorted(devices.items())},
+        "devices": {name: fill_unknown(facts, _UNTOLD) for name, facts in sorted(devices.items())},
     }
 
 
@@ -141,7 +141,7 @@ def env_capabilities(
     }
 
 
-def final_documents(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> None:
+def add_device_facts(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> None:
     """`devices`: what each said of itself when it started, by its id. Done again with the same, it
     leaves the same bytes; it must not be done after the run is sealed."""
     for path in (run / MANIFEST, run / CAPABILITIES):
@@ -153,16 +153,16 @@ def final_documents(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> None
         write_json(path, document)
 
 
-def known(value: Any, why: str) -> Any:
+def fill_unknown(value: Any, why: str) -> Any:
     """The same, with the reason wherever there is nothing."""
     if value is None or value == "":
         return unknown(why)
     if isinstance(value, Mapping):
         if value.keys() == unknown(why).keys():
             return dict(value)
-        return {key: known(one, why) for key, one in value.items()}
+        return {key: fill_unknown(one, why) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [known(one, why) for one in value]
+        return [fill_unknown(one, why) for one in value]
     return value
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ..errors import UsageError
 
 
-class _Loader(yaml.SafeLoader):
+class _UniqueKeyLoader(yaml.SafeLoader):
     """Safe YAML in which a key written twice is a mistake, not the last one's victory."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -30,7 +30,7 @@ def read_yaml(path: Path) -> object:
     """UsageError, in one sentence, where it cannot be read."""
     try:
         # _Loader is a SafeLoader.
-        return yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506
+        return yaml.load(path.read_text("utf-8"), _UniqueKeyLoader)  # noqa: S506
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"{path}{line}: {error.problem}") from error
@@ -38,7 +38,7 @@ def read_yaml(path: Path) -> object:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
-def sentence(error: ValidationError, what: str) -> str:
+def validation_message(error: ValidationError, what: str) -> str:
     """Every mistake of a profile or a card at once, each by its key."""
     mistakes = []
     for one in error.errors():

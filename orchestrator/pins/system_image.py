@@ -43,7 +43,7 @@ class SystemImage:
 
 
 @dataclass(frozen=True)
-class _File:
+class _FileState:
     """What tells that a file is still the one that was listed."""
 
     device: int
@@ -52,12 +52,12 @@ class _File:
     changed_ns: tuple[int, int]  # its content, its inode
 
     @classmethod
-    def of(cls, told: os.stat_result) -> _File:
+    def of(cls, told: os.stat_result) -> _FileState:
         changed = (told.st_mtime_ns, told.st_ctime_ns)
         return cls(told.st_dev, told.st_ino, told.st_size, changed)
 
 
-def system_image(folder: str | os.PathLike[str], threads: int | None = None) -> SystemImage:
+def hash_system_image(folder: str | os.PathLike[str], threads: int | None = None) -> SystemImage:
     """Unhashable where the folder is not absolute, is empty, holds anything but folders and
     readable files, or changes meanwhile."""
     root = os.fsencode(folder)
@@ -82,7 +82,7 @@ def system_image(folder: str | os.PathLike[str], threads: int | None = None) -> 
     )  # fmt: skip
 
 
-def _listed(folder: bytes) -> Iterator[tuple[bytes, _File]]:
+def _listed(folder: bytes) -> Iterator[tuple[bytes, _FileState]]:
     """Every file below a folder by the name that find prints."""
     try:
         if stat.S_ISLNK(os.lstat(folder).st_mode):
@@ -95,7 +95,7 @@ def _listed(folder: bytes) -> Iterator[tuple[bytes, _File]]:
             if stat.S_ISDIR(told.st_mode):
                 yield from _listed(path)
             elif stat.S_ISREG(told.st_mode):
-                yield path, _File.of(told)
+                yield path, _FileState.of(told)
             else:
                 what = "a symbolic link" if stat.S_ISLNK(told.st_mode) else "no plain file"
                 raise Unhashable(f"{_name(path)} is {what}: its content would not be in the hash")
@@ -103,7 +103,7 @@ def _listed(folder: bytes) -> Iterator[tuple[bytes, _File]]:
         raise Unhashable(f"cannot list {_name(folder)}: {error.strerror}") from error
 
 
-def _digests(files: Mapping[bytes, _File], threads: int) -> dict[bytes, str]:
+def _digests(files: Mapping[bytes, _FileState], threads: int) -> dict[bytes, str]:
     largest_first = sorted(files, key=lambda path: -files[path].size)
     stop, buffers = threading.Event(), threading.local()
 
@@ -120,13 +120,13 @@ def _digests(files: Mapping[bytes, _File], threads: int) -> dict[bytes, str]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _sha256(path: bytes, listed: _File, piece: memoryview, stop: threading.Event) -> str:
+def _sha256(path: bytes, listed: _FileState, piece: memoryview, stop: threading.Event) -> str:
     hashed = hashlib.sha256()
     try:
         # Should it have become a pipe since it was listed, opening it must not wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb", buffering=0) as file:
-            if _File.of(os.fstat(descriptor)) != listed:
+            if _FileState.of(os.fstat(descriptor)) != listed:
                 raise _changed(path)
             while (count := file.readinto(piece)) and not stop.is_set():
                 hashed.update(piece[:count])
@@ -135,7 +135,7 @@ def _sha256(path: bytes, listed: _File, piece: memoryview, stop: threading.Event
     return hashed.hexdigest()
 
 
-def _require_equal(before: Mapping[bytes, _File], after: Mapping[bytes, _File]) -> None:
+def _require_equal(before: Mapping[bytes, _FileState], after: Mapping[bytes, _FileState]) -> None:
     """Listed again after the reading: whatever changed, came or went meanwhile shows."""
     wrong = set(before.items()) ^ set(after.items())
     if wrong:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..coordinator.transitions import RunOpened
-from ..pins.image_lock import ini
+from ..pins.image_lock import parse_ini
 from ..pins.run_manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
 from ..pins.sdk_tools import adb_release
 from ..plan.plan import Plan
@@ -79,7 +79,7 @@ def _unlocked(android: Document) -> Iterator[str]:
     digest = hashlib.sha256(text.encode()).hexdigest()
     if not avd["config_sha256"] == lock["config_sha256"] == digest or avd["name"] != lock["avd"]:
         yield "its AVD is not that of its image lock"
-    config = ini(text)
+    config = parse_ini(text)
     for name, key in AVD_KEYS.items():
         # What config.ini does not say is null there, with its reason.
         if key in config and avd[name] != config[key]:

@@ -52,7 +52,7 @@ def _of(kind: Any) -> Schema:
 
 def _case() -> Schema:
     schema = _of(Case)
-    for name in ("Step", "Plain", "Question", "Forbidden"):
+    for name in ("SetupStep", "SimpleQuestion", "Question", "Forbidden"):
         _one_of(schema["$defs"][name])
     return schema
 

@@ -18,16 +18,16 @@ class AskedFor:
 
     client: CoordinatorClient
 
-    def fresh(self) -> str:
+    def start(self) -> str:
         news = self._news("fresh")
         if news.fault == "agent":
             raise AgentFault(Reason.AGENT_NOT_STARTED, news.text)
         return news.url
 
-    def ended(self) -> str:
+    def describe_end(self) -> str:
         return self._news("ended").text
 
-    def gone(self) -> None:
+    def remove(self) -> None:
         self._news("gone")
 
     def _news(self, want: Want) -> AgentNews:

@@ -25,7 +25,7 @@ from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, replace_surrogates, wall_ms
 from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
-from ..pins.mismatch import compared, mismatches
+from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
 from ..settings import Limits
 from .agents import AskedFor
@@ -94,7 +94,7 @@ class Worker:
             self.client.device_failed("boot", Reason.PIN_MISMATCH, "; ".join(wrong))
             return False
         self.versions.update(adb=identity.adb_version, fingerprint=identity.fingerprint)
-        self.client.device_started({**asdict(identity), "pins": compared(self.lock, pins)})
+        self.client.device_started({**asdict(identity), "pins": compared_pins(self.lock, pins)})
         return True
 
     def _wait_ready(self) -> None:

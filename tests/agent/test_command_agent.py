@@ -14,7 +14,7 @@ from textwrap import dedent
 import pytest
 
 from orchestrator.agent.agent import AgentFault
-from orchestrator.agent.command_agent import Command
+from orchestrator.agent.command_agent import CommandAgent
 from orchestrator.agent.normalize import normalize
 from orchestrator.outcome import Reason
 from tests.agent.screens import element, seen
@@ -22,18 +22,18 @@ from tests.agent.screens import element, seen
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
 READY = 'input(); print(\'{"type": "ready"}\', flush=True)\n'
-Start = Callable[..., Command]
+Start = Callable[..., CommandAgent]
 
 
 @pytest.fixture
 def agents(tmp_path: Path) -> Iterator[Start]:
     """Starts an agent whose program is this Python code."""
-    started: list[Command] = []
+    started: list[CommandAgent] = []
 
-    def start(code: str, *, ready: bool = True) -> Command:
+    def start(code: str, *, ready: bool = True) -> CommandAgent:
         program = tmp_path / f"agent{len(started)}.py"
         program.write_text((READY if ready else "") + dedent(code))
-        agent = Command((sys.executable, str(program)))
+        agent = CommandAgent((sys.executable, str(program)))
         started.append(agent)
         agent.start("the goal", PATIENCE_S)
         return agent
@@ -77,7 +77,7 @@ def test_a_program_says_who_it_is_and_answers_each_observation(agents: Start) ->
         """,
         ready=False,
     )
-    assert (agent.about.name, agent.about.version, agent.about.model_id) == ("mine", "2", "m")
+    assert (agent.info.name, agent.info.version, agent.info.model_id) == ("mine", "2", "m")
     for step in (0, 1):
         reply = agent.act(seen(step=step), PATIENCE_S)
         assert reply.raw == {"action": "tap", "element": step}
@@ -91,7 +91,7 @@ def test_a_large_observation_goes_through(agents: Start) -> None:
 
 
 def test_a_program_that_is_not_there_did_not_start(tmp_path: Path) -> None:
-    agent = Command((str(tmp_path / "none"),))
+    agent = CommandAgent((str(tmp_path / "none"),))
     error = fault(lambda: agent.start("goal", PATIENCE_S))
     agent.close()
     assert error.reason is Reason.AGENT_NOT_STARTED
@@ -102,7 +102,7 @@ def test_a_program_that_is_not_there_did_not_start(tmp_path: Path) -> None:
     "code", ["1/0", "print('hi')", "print('[]')", "import time; time.sleep(60)"]
 )
 def test_a_program_that_is_never_ready_did_not_start(agents: Start, code: str) -> None:
-    agent = Command((sys.executable, "-c", code))
+    agent = CommandAgent((sys.executable, "-c", code))
     error = fault(lambda: agent.start("goal", 1.0))
     agent.close()
     assert error.reason is Reason.AGENT_NOT_STARTED
@@ -203,9 +203,9 @@ def test_it_dies_with_us_even_where_we_are_killed(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(READY + FORKS)
     holder = f"""
         import sys, time
-        from orchestrator.agent.command_agent import Command
+        from orchestrator.agent.command_agent import CommandAgent
         from tests.agent.screens import seen
-        agent = Command((sys.executable, {str(tmp_path / "agent.py")!r}))
+        agent = CommandAgent((sys.executable, {str(tmp_path / "agent.py")!r}))
         agent.start("goal", 20)
         print(*agent.act(seen(), 20).raw["pids"], agent._home, flush=True)
         time.sleep(1000)
@@ -247,7 +247,7 @@ def test_its_environment_arguments_and_folder_say_nothing(
 
 
 def test_the_example_taps_what_the_goal_names_and_is_done() -> None:
-    agent = Command((str(ROOT / "examples" / "command_agent.py"),))
+    agent = CommandAgent((str(ROOT / "examples" / "command_agent.py"),))
     screen = seen(
         element("Battery", clickable=True),
         element("Internet", clickable=True),

@@ -16,8 +16,8 @@ import pytest
 from annotated_types import Le
 
 from orchestrator.agent.agent import AgentFault, AgentHostLost
-from orchestrator.agent.command_agent import Command
-from orchestrator.agent.http_agent import Contained, Http
+from orchestrator.agent.command_agent import CommandAgent
+from orchestrator.agent.http_agent import ContainerAgent, HttpAgent
 from orchestrator.agent.protocol import MOST_REPLY
 from orchestrator.cases.model import Budget
 from orchestrator.evidence.archive import ArchiveLimits
@@ -50,8 +50,8 @@ def fault(call: Callable[[], object]) -> AgentFault:
     return error.value
 
 
-def started(server: Server) -> Http:
-    agent = Http(server.url)
+def started(server: Server) -> HttpAgent:
+    agent = HttpAgent(server.url)
     agent.start("the goal", PATIENCE_S)
     return agent
 
@@ -62,9 +62,9 @@ def test_an_agent_says_who_it_is_and_answers_each_observation(serve: Serve) -> N
         said(READY), said({**tap, "usage": {"tokens_in": 5, "tokens_out": 7}}), said(tap)
     )
     agent = started(server)
-    about = agent.about
-    assert (about.name, about.version, about.model_id) == ("mine", "2", "m")
-    assert (about.provider, about.base_url, about.trusted) == ("http", server.url, False)
+    info = agent.info
+    assert (info.name, info.version, info.model_id) == ("mine", "2", "m")
+    assert (info.provider, info.base_url, info.trusted) == ("http", server.url, False)
     reply = agent.act(seen(step=0), PATIENCE_S)
     assert (reply.raw, reply.tokens_in, reply.tokens_out) == (tap, 5, 7)
     assert agent.act(seen(step=1), PATIENCE_S).raw == tap
@@ -85,7 +85,7 @@ def test_a_program_and_a_url_are_told_the_same_words(serve: Serve, tmp_path: Pat
     """
     (tmp_path / "agent.py").write_text(dedent(program))
     screen = seen(element("Save", clickable=True))
-    command = Command((sys.executable, str(tmp_path / "agent.py")))
+    command = CommandAgent((sys.executable, str(tmp_path / "agent.py")))
     command.start("the goal", PATIENCE_S)
     by_pipe = command.act(screen, PATIENCE_S).raw["told"]
     command.close()
@@ -115,7 +115,7 @@ def test_a_proxy_of_the_environment_is_not_asked(
 
 
 def test_an_agent_that_is_not_there_did_not_start() -> None:
-    error = fault(lambda: Http(f"http://127.0.0.1:{even_port()}/").start("goal", PATIENCE_S))
+    error = fault(lambda: HttpAgent(f"http://127.0.0.1:{even_port()}/").start("goal", PATIENCE_S))
     assert error.reason is Reason.AGENT_NOT_STARTED
     assert "Connection refused" in error.text
 
@@ -252,7 +252,7 @@ def test_a_host_that_cannot_prove_its_name_is_told_nothing(serve: Serve, certifi
 
 
 class Cells:
-    """Containers that are threads: `fresh` starts one on the same port each time."""
+    """Containers that are threads: `start` starts one on the same port each time."""
 
     def __init__(self, serve: Serve, *deeds: bytes | Deed) -> None:
         self._serve = serve
@@ -262,18 +262,18 @@ class Cells:
         self.made = 0
         self.removed_by_somebody = False
 
-    def fresh(self) -> str:
-        self.gone()
+    def start(self) -> str:
+        self.remove()
         self.made += 1
         self.now = self._serve(*self._deeds, port=self._port)
         return self.now.url
 
-    def ended(self) -> str:
+    def describe_end(self) -> str:
         if self.removed_by_somebody:
             raise AgentHostLost("its container is gone")
         return "it ended with exit code 3"
 
-    def gone(self) -> None:
+    def remove(self) -> None:
         if self.now is not None:
             self.now.close()
         self.now = None
@@ -282,24 +282,24 @@ class Cells:
 def test_an_image_is_one_container_for_one_attempt(serve: Serve) -> None:
     cells = Cells(serve, said(READY), said({"action": "done"}))
     for attempt in (1, 2):
-        agent = Contained("my-agent:1", cells)
+        agent = ContainerAgent("my-agent:1", cells)
         agent.start("goal", PATIENCE_S)
         assert agent.act(seen(), PATIENCE_S).raw == {"action": "done"}
         agent.close()
         assert (cells.made, cells.now) == (attempt, None)
-        about = agent.about
-        assert (about.name, about.provider, about.trusted) == ("mine", "image", False)
-        assert about.base_url is None
+        info = agent.info
+        assert (info.name, info.provider, info.trusted) == ("mine", "image", False)
+        assert info.base_url is None
 
 
 def test_a_container_that_is_on_its_way_is_waited_for(serve: Serve) -> None:
     class Slow(Cells):
-        def fresh(self) -> str:
-            threading.Timer(0.3, super().fresh).start()
+        def start(self) -> str:
+            threading.Timer(0.3, super().start).start()
             return f"http://127.0.0.1:{self._port}/"
 
     cells = Slow(serve, said(READY))
-    Contained("my-agent:1", cells).start("goal", PATIENCE_S)
+    ContainerAgent("my-agent:1", cells).start("goal", PATIENCE_S)
     assert cells.made == 1
 
 
@@ -310,7 +310,7 @@ def test_a_container_that_is_on_its_way_is_waited_for(serve: Serve) -> None:
 def test_how_a_container_ended_is_told_with_its_fault(
     serve: Serve, deeds: tuple[bytes, ...], reason: Reason
 ) -> None:
-    agent = Contained("my-agent:1", Cells(serve, *deeds))
+    agent = ContainerAgent("my-agent:1", Cells(serve, *deeds))
 
     def play() -> None:
         agent.start("goal", PATIENCE_S)
@@ -324,7 +324,7 @@ def test_how_a_container_ended_is_told_with_its_fault(
 
 def test_a_container_that_somebody_took_away_is_not_the_agents_fault(serve: Serve) -> None:
     cells = Cells(serve, said(READY), b"")
-    agent = Contained("my-agent:1", cells)
+    agent = ContainerAgent("my-agent:1", cells)
     agent.start("goal", PATIENCE_S)
     cells.removed_by_somebody = True
     with pytest.raises(AgentHostLost, match="its container is gone"):
@@ -334,7 +334,7 @@ def test_a_container_that_somebody_took_away_is_not_the_agents_fault(serve: Serv
 
 def test_no_answer_and_no_sense_need_no_container_to_be_looked_at(serve: Serve) -> None:
     cells = Cells(serve, said(READY), answer(b"tap"))
-    agent = Contained("my-agent:1", cells)
+    agent = ContainerAgent("my-agent:1", cells)
     agent.start("goal", PATIENCE_S)
     cells.removed_by_somebody = True
     assert fault(lambda: agent.act(seen(), PATIENCE_S)).reason is Reason.AGENT_INVALID

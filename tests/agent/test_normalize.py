@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.agent.action import KINDS, Action, NoAction
+from orchestrator.agent.action import KINDS, Action, BadAction
 from orchestrator.agent.normalize import normalize
 from tests.agent.screens import HEIGHT, WIDTH, element, seen
 
@@ -134,12 +134,12 @@ def test_who_scrolls_down_wants_what_is_below() -> None:
     ],
 )
 def test_what_is_no_action_is_refused_with_the_reason(raw: Any, why: str) -> None:
-    with pytest.raises(NoAction, match=re.escape(why)):
+    with pytest.raises(BadAction, match=re.escape(why)):
         normalize(raw, SCREEN)
 
 
 def test_without_a_tree_there_is_no_element_to_name() -> None:
-    with pytest.raises(NoAction, match="use x and y"):
+    with pytest.raises(BadAction, match="use x and y"):
         normalize({"action": "tap", "element": 0}, seen(tree=False))
 
 
@@ -173,7 +173,7 @@ SAID = JSON | st.builds(
 def test_any_json_is_an_action_on_the_screen_or_no_action(raw: Any) -> None:
     try:
         action = normalize(raw, SCREEN).action
-    except NoAction as error:
+    except BadAction as error:
         reason = str(error)
     else:
         reason = "none"

@@ -7,8 +7,8 @@ from typing import Any
 
 from orchestrator.agent.agent import Agent, Observation
 from orchestrator.agent.normalize import normalize
-from orchestrator.agent.random_agent import Random
-from orchestrator.agent.scripted_agent import Scripted
+from orchestrator.agent.random_agent import RandomAgent
+from orchestrator.agent.scripted_agent import ScriptedAgent
 from orchestrator.cases.script import parse_script
 from orchestrator.device.phone import Device
 from orchestrator.episode.act import perform
@@ -42,7 +42,7 @@ def test_a_script_fills_a_form(phone: Phone) -> None:
         {"tap": "Save"},
         {"wait_for": "Ada Lovelace"},
     ]
-    said = played(phone.device, Scripted("reference", parse_script(script)), 40)
+    said = played(phone.device, ScriptedAgent("reference", parse_script(script)), 40)
     assert said[-1] == {"action": "done", "success": True}
     contacts = phone.device.providers.query(
         "content://com.android.contacts/contacts", ["display_name"]
@@ -56,10 +56,10 @@ def test_a_script_scrolls_to_what_is_further_down(phone: Phone) -> None:
         {"tap": "Apps"},
         {"tap": "com.android.server.telecom"},
     ]
-    said = played(phone.device, Scripted("reference", parse_script(script)), 30)
+    said = played(phone.device, ScriptedAgent("reference", parse_script(script)), 30)
     assert said[-1] == {"action": "done", "success": True}
     assert "swipe" in [action["action"] for action in said]
 
 
 def test_chance_never_runs_dry(phone: Phone) -> None:
-    assert len(played(phone.device, Random(1), 25)) == 25
+    assert len(played(phone.device, RandomAgent(1), 25)) == 25

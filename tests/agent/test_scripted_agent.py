@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.agent.agent import Observation
 from orchestrator.agent.normalize import normalize
-from orchestrator.agent.random_agent import Random
-from orchestrator.agent.scripted_agent import LOOKS, Scripted
+from orchestrator.agent.random_agent import RandomAgent
+from orchestrator.agent.scripted_agent import LOOKS, ScriptedAgent
 from orchestrator.cases.script import parse_script
 from orchestrator.device.uitree import Element
 from tests.agent.screens import element, seen
@@ -23,7 +23,7 @@ def played(
     script: list[dict[str, Any]], phone: Callable[[Any], Observation], most: int = 200
 ) -> list[Any]:
     """Everything the agent did on a phone that answers each action with a screen."""
-    agent, said = Scripted("reference", parse_script(script)), []
+    agent, said = ScriptedAgent("reference", parse_script(script)), []
     agent.start("goal", 1)
     screen = phone(None)
     for _ in range(most):
@@ -64,7 +64,7 @@ def test_each_move_is_one_action_in_the_agents_own_language() -> None:
 
 
 def test_the_end_of_the_script_is_done_and_stays_done() -> None:
-    agent = Scripted("idle", ())
+    agent = ScriptedAgent("idle", ())
     agent.start("goal", 1)
     assert [agent.act(seen(), 1).raw for _ in range(3)] == [DONE] * 3
 
@@ -154,7 +154,7 @@ SCREENS = [
 
 def test_random_is_the_same_for_the_same_seed_and_another_for_another() -> None:
     def said(seed: int) -> list[Any]:
-        agent = Random(seed)
+        agent = RandomAgent(seed)
         agent.start("goal", 1)
         return [agent.act(screen, 1).raw for screen in SCREENS]
 
@@ -163,7 +163,7 @@ def test_random_is_the_same_for_the_same_seed_and_another_for_another() -> None:
 
 
 def test_random_only_says_actions_and_never_that_it_is_done() -> None:
-    agent = Random(3)
+    agent = RandomAgent(3)
     agent.start("goal", 1)
     kinds = {normalize(agent.act(screen, 1).raw, screen).action.kind for screen in SCREENS}
     assert kinds == {"tap", "long_press", "swipe", "key", "type"}

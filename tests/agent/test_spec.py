@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.command_agent import Command
-from orchestrator.agent.http_agent import Http
-from orchestrator.agent.spec import check_backend, check_spec, command_words, make_agent, outside
+from orchestrator.agent.command_agent import CommandAgent
+from orchestrator.agent.http_agent import HttpAgent
+from orchestrator.agent.spec import (
+    check_backend,
+    check_spec,
+    command_words,
+    make_agent,
+    remote_facts,
+)
 from orchestrator.cases.model import Budget
 from orchestrator.cases.render import CaseBroken, Rendered
 from orchestrator.errors import UsageError
@@ -38,7 +44,7 @@ def test_a_control_plays_its_own_script(spec: str, said: str) -> None:
     )
     agent = make_agent(spec, case, 1)
     agent.start("goal", 1)
-    assert agent.about.name == spec
+    assert agent.info.name == spec
     assert agent.act(seen(), 1).raw == {"action": "answer", "text": said}
 
 
@@ -78,13 +84,13 @@ def test_an_unknown_agent_is_one_clear_sentence(spec: str, why: str) -> None:
 
 
 def test_an_agent_that_is_not_trusted_with_the_host_says_where_it_is() -> None:
-    assert outside("http://host:9/act") == {"url": "http://host:9/act"}
-    assert outside("image:my-agent:1") == {"image": "my-agent:1"}
-    assert outside("reference") is None
-    assert outside("command:./agent.py") is None
+    assert remote_facts("http://host:9/act") == {"url": "http://host:9/act"}
+    assert remote_facts("image:my-agent:1") == {"image": "my-agent:1"}
+    assert remote_facts("reference") is None
+    assert remote_facts("command:./agent.py") is None
     agent = make_agent("https://host/act", rendered(), 1)
-    assert isinstance(agent, Http)
-    assert (agent.about.name, agent.about.trusted) == ("host:443", False)
+    assert isinstance(agent, HttpAgent)
+    assert (agent.info.name, agent.info.trusted) == ("host:443", False)
 
 
 @pytest.mark.parametrize(
@@ -131,5 +137,5 @@ def test_files_in_a_command_are_found_though_it_runs_elsewhere(tmp_path: Path) -
     words = command_words(f"command:{sys.executable} agent.py --level 3", tmp_path)
     assert words == (sys.executable, str(tmp_path / "agent.py"), "--level", "3")
     agent = make_agent("command:python3 -c 'x y'", rendered(), 1)
-    assert isinstance(agent, Command)
-    assert agent.about.command[1:] == ("-c", "x y")
+    assert isinstance(agent, CommandAgent)
+    assert agent.info.command[1:] == ("-c", "x y")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cases.script import VERBS, Move, NoMove, parse_script, parse_step
+from orchestrator.cases.script import VERBS, BadMove, Move, parse_script, parse_step
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_a_step_becomes_a_move(step: dict[str, Any], move: Move) -> None:
     ],
 )
 def test_what_is_no_step_says_what_to_write(step: Any, said: str) -> None:
-    with pytest.raises(NoMove, match=said.replace("?", r"\?")):
+    with pytest.raises(BadMove, match=said.replace("?", r"\?")):
         parse_step(step)
 
 
 def test_a_script_names_the_step_that_is_none() -> None:
-    with pytest.raises(NoMove, match="step 2: "):
+    with pytest.raises(BadMove, match="step 2: "):
         parse_script([{"tap": "a"}, {"tab": "b"}])
 
 

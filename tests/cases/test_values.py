@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from orchestrator.cases.load import LoadedCase, load_cases
 from orchestrator.cases.model import Case
-from orchestrator.cases.params import Choice, Day, Digits, Param, Whole, Word, draw
+from orchestrator.cases.params import Choice, Day, Digits, Letters, Param, WholeNumber, draw
 from orchestrator.cases.render import CaseBroken, render, values_of
 from orchestrator.cases.templates import BadTemplate, render_text
 from tests.cases.conftest import Write
 
 PARAMS: dict[str, Param] = {
     "who": Choice(choice=["a", "b", "c"]),
-    "count": Whole(int=(-3, 9)),
+    "count": WholeNumber(int=(-3, 9)),
     "number": Digits(digits=7),
-    "word": Word(letters=40),
+    "word": Letters(letters=40),
     "day": Day(date=("2031-01-30", "2031-03-02")),
 }
 SEEDS = st.integers(0, 2**63 - 1)

@@ -30,9 +30,9 @@ async def test_a_worker_gets_its_own_devices_agent(served: Served) -> None:
     fleet = served.coordinator.agents = Fleet(AgentNews(url="http://10.0.0.2:8080/", text="well"))
     with served.client("slot-00.1") as client:
         host = AskedFor(client)
-        assert await aside(host.fresh) == "http://10.0.0.2:8080/"
-        assert await aside(host.ended) == "well"
-        await aside(host.gone)
+        assert await aside(host.start) == "http://10.0.0.2:8080/"
+        assert await aside(host.describe_end) == "well"
+        await aside(host.remove)
     assert fleet.asked == [("slot-00.1", want) for want in ("fresh", "ended", "gone")]
 
 
@@ -41,10 +41,10 @@ async def test_whose_fault_it_is_comes_through(served: Served) -> None:
         host = AskedFor(client)
         served.coordinator.agents = Fleet(AgentNews(text="no such program", fault="agent"))
         with pytest.raises(AgentFault, match="no such program") as fault:
-            await aside(host.fresh)
+            await aside(host.start)
         assert fault.value.reason is Reason.AGENT_NOT_STARTED
         served.coordinator.agents = Fleet(AgentNews(text="the engine is away", fault="farm"))
-        for ask in (host.fresh, host.ended, host.gone):
+        for ask in (host.start, host.describe_end, host.remove):
             with pytest.raises(AgentHostLost, match="the engine is away"):
                 await aside(ask)
 
@@ -54,7 +54,7 @@ async def test_a_fleet_without_containers_has_none(served: Served) -> None:
         with pytest.raises(CoordinatorRefused, match="need a fleet of containers"):
             await aside(client.agent, "fresh")
         with pytest.raises(AgentHostLost):
-            await aside(AskedFor(client).fresh)
+            await aside(AskedFor(client).start)
 
 
 async def test_only_the_workers_secret_and_a_known_word_are_heard(served: Served) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.agent.agent import About, Observation, Reply
+from orchestrator.agent.agent import AgentInfo, AgentReply, Observation
 from orchestrator.cases.model import Case
 from orchestrator.cases.render import render
 from orchestrator.device.phone import Device
@@ -29,7 +29,7 @@ Turn = Any | Callable[[], Any]  # what to say, or what to do and then say
 class Says:
     """Says one thing a turn; a function is called for it; an exception is raised."""
 
-    about = About("test")
+    info = AgentInfo("test")
 
     def __init__(self, *turns: Turn, start: EmufarmError | None = None) -> None:
         self._turns: Iterator[Turn] = iter(turns)
@@ -41,13 +41,13 @@ class Says:
         if self._start is not None:
             raise self._start
 
-    def act(self, observation: Observation, seconds: float) -> Reply:
+    def act(self, observation: Observation, seconds: float) -> AgentReply:
         self.shown.append(observation)
         turn = next(self._turns, DONE)
         said = turn() if callable(turn) else turn
         if isinstance(said, Exception):
             raise said
-        return Reply(said)
+        return AgentReply(said)
 
     def close(self) -> None:
         self.closed = True

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cases.model import Step
+from orchestrator.cases.model import SetupStep
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.episode.setup import SetupNotSeen, set_up
@@ -19,7 +19,7 @@ ODD = "It's 5 o'clock, \"you\" & $HOME; café 🙂"
 
 
 def do(device: Device, kind: str, **wanted: Any) -> None:
-    done = set_up(device, Step.model_validate({kind: wanted}), PATIENCE_S)
+    done = set_up(device, SetupStep.model_validate({kind: wanted}), PATIENCE_S)
     assert done["step"] == kind
     assert done["did"]
     assert done["proof"]
@@ -74,7 +74,7 @@ def unseen(call: Callable[[], object]) -> str:
 
 def test_a_step_that_is_never_seen_is_said_so(booted: Phone) -> None:
     shell = {"run": "true", "check": "echo no", "expect": "yes"}
-    step = Step.model_validate({"shell": shell})
+    step = SetupStep.model_validate({"shell": shell})
     assert "shell: true was not seen within 0.2 s" in unseen(
         lambda: set_up(booted.device, step, 0.2)
     )
@@ -83,13 +83,13 @@ def test_a_step_that_is_never_seen_is_said_so(booted: Phone) -> None:
 def test_a_message_that_the_phone_does_not_take_is_not_seen(phone: Phone) -> None:
     """The console says OK to a message for a phone in airplane mode."""
     phone.device.shell.do("cmd", "connectivity", "airplane-mode", "enable")
-    step = Step.model_validate({"sms": {"from": "+1555", "text": "hi"}})
+    step = SetupStep.model_validate({"sms": {"from": "+1555", "text": "hi"}})
     assert "a message from +1555" in unseen(lambda: set_up(phone.device, step, 0.5))
 
 
 def test_an_event_without_a_calendar_is_said_so(phone: Phone) -> None:
     phone.device.providers.delete("content://com.android.calendar/calendars")
-    step = Step.model_validate({"event": {"title": "x", "start": "2031-05-12 09:00"}})
+    step = SetupStep.model_validate({"event": {"title": "x", "start": "2031-05-12 09:00"}})
     assert "no calendar" in unseen(lambda: set_up(phone.device, step, 0.2))
 
 
@@ -104,4 +104,4 @@ def test_an_event_without_a_calendar_is_said_so(phone: Phone) -> None:
 )
 def test_a_step_that_the_phone_refuses_is_a_fault(booted: Phone, step: dict[str, Any]) -> None:
     with pytest.raises(DeviceFault):
-        set_up(booted.device, Step.model_validate(step), 0.2)
+        set_up(booted.device, SetupStep.model_validate(step), 0.2)

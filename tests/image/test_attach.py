@@ -21,7 +21,7 @@ from orchestrator.image import bake_steps
 from orchestrator.image.bake_steps import BakeFailed, bake_phone, prove_phone
 from orchestrator.image.golden_cache import GoldenImage
 from orchestrator.pins.image_lock import MARKER, write_lock
-from orchestrator.pins.profile import Profile, Snapshot, Step, load_profile
+from orchestrator.pins.profile import BakeStep, Profile, Snapshot, load_profile
 from tests.ports import even_port
 
 PROFILE = load_profile("sim-api34")
@@ -43,7 +43,7 @@ def phone(running: LocalDevice) -> Device:
     return wait_booted(attach(running.control_port, token, 60, quiet), 60, quiet)
 
 
-def with_setup(*steps: Step) -> Profile:
+def with_setup(*steps: BakeStep) -> Profile:
     return PROFILE.model_copy(
         update={"snapshots": [Snapshot(tag="clean"), Snapshot(tag="second", setup=list(steps))]}
     )
@@ -55,7 +55,7 @@ def test_a_supervisor_that_never_answers_is_a_fault_that_says_so() -> None:
 
 
 def test_every_snapshot_has_its_marker_and_what_was_done_for_it(phone: Device) -> None:
-    step = Step(run="settings put system seen 1", ask="settings get system seen", want="1")
+    step = BakeStep(run="settings put system seen 1", ask="settings get system seen", want="1")
     baked = bake_phone(phone, with_setup(step), "nonce1", quiet)
     phone.snapshots.load("clean")
     assert phone.settings.get("system", "seen") is None
@@ -70,7 +70,7 @@ def test_a_step_that_does_not_take_effect_is_told(
     phone: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bake_steps, "STEP_S", 0.3)
-    step = Step(run="true", ask="settings get system seen", want="1")
+    step = BakeStep(run="true", ask="settings get system seen", want="1")
     with pytest.raises(BakeFailed, match="after 'true', 'settings get system seen' says 'null'"):
         bake_phone(phone, with_setup(step), "nonce1", quiet)
 

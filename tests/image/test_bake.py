@@ -32,7 +32,7 @@ from orchestrator.image.docker_image import (
 from orchestrator.image.docker_verify import image_status, verify
 from orchestrator.pins.files import json_bytes
 from orchestrator.pins.image_lock import IMAGE_FILE, read_lock
-from orchestrator.pins.profile import FILE, IMAGES_VARIABLE, Part, Profile, load_profile
+from orchestrator.pins.profile import FILE, IMAGES_VARIABLE, PinnedZip, Profile, load_profile
 from tests.image.full_engine import BASE_IMAGE, full_engine
 
 pytestmark = pytest.mark.docker
@@ -119,7 +119,7 @@ def truncated(inputs: BuildInputs, folder: Path) -> BuildInputs:
 
 def mispinned(inputs: BuildInputs, folder: Path) -> BuildInputs:
     was = inputs.parts.platform_tools
-    wrong = Part(url=was.url, size=was.size, sha256="0" * 64)
+    wrong = PinnedZip(url=was.url, size=was.size, sha256="0" * 64)
     return replace(inputs, parts=replace(inputs.parts, platform_tools=wrong))
 
 

@@ -12,10 +12,10 @@ from orchestrator.fleet.docker.images import Image
 from orchestrator.image.apks import NoApk, apks
 from orchestrator.image.docker_check import content_labels, differing, locked_labels, mismatches
 from orchestrator.pins.files import file_sha256, source_sha256, tree_sha256
-from orchestrator.pins.image_contents import Contents, contents, parsed
+from orchestrator.pins.image_contents import ImageContents, parse_contents, read_contents
 from orchestrator.pins.image_lock import Container, read_lock, write_lock
 from orchestrator.pins.profile import Apk, load_profile
-from orchestrator.pins.system_image import system_image
+from orchestrator.pins.system_image import hash_system_image
 from tests.pins.a_lock import LOCK
 
 ID = f"sha256:{'a' * 64}"
@@ -54,7 +54,7 @@ def test_another_image_is_told_by_its_id() -> None:
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Contents:
+def inside(tmp_path: Path) -> ImageContents:
     """An image's folders, as its build and bake leave them."""
     own, sdk = tmp_path / "own", tmp_path / "sdk"
     system = sdk / "system-images" / "x"
@@ -67,25 +67,29 @@ def inside(tmp_path: Path) -> Contents:
     (avd / "snapshots" / "clean" / "ram.bin").write_text("ram")
     (avd / "snapshots" / "clean" / "snapshot.pb").write_text("changes with each load")
     (own / "device.json").write_text('{"avd": "emufarm"}')
-    (own / "system-image.json").write_text(json.dumps(asdict(system_image(system))))
+    (own / "system-image.json").write_text(json.dumps(asdict(hash_system_image(system))))
     (own / "sdk.json").write_text(json.dumps({"tree_sha256": source_sha256(sdk)}))
-    return contents(own, sdk)
+    return read_contents(own, sdk)
 
 
-def test_what_is_inside_is_hashed_as_it_was_when_built(inside: Contents, tmp_path: Path) -> None:
+def test_what_is_inside_is_hashed_as_it_was_when_built(
+    inside: ImageContents, tmp_path: Path
+) -> None:
     assert inside.system_image == inside.claimed_system_image
     assert inside.sdk_sha256 == inside.claimed_sdk_sha256
     (saved := tmp_path / "own/avd/emufarm.avd/snapshots/clean/snapshot.pb").unlink()
     assert inside.snapshots == {"clean": tree_sha256(saved.parent)}
 
 
-def test_what_is_inside_is_told_and_understood(inside: Contents) -> None:
-    assert parsed(json.dumps(asdict(inside))) == inside
+def test_what_is_inside_is_told_and_understood(inside: ImageContents) -> None:
+    assert parse_contents(json.dumps(asdict(inside))) == inside
     with pytest.raises(ValueError, match="not the contents"):
-        parsed('{"avd": 1}')
+        parse_contents('{"avd": 1}')
 
 
-def test_whatever_inside_differs_from_the_lock_is_told_with_both_values(inside: Contents) -> None:
+def test_whatever_inside_differs_from_the_lock_is_told_with_both_values(
+    inside: ImageContents,
+) -> None:
     lock = replace(
         LOCKED,
         system_image=inside.system_image,
@@ -104,7 +108,7 @@ def test_whatever_inside_differs_from_the_lock_is_told_with_both_values(inside: 
     ]
 
 
-def test_labels_are_what_the_build_wrote_down(inside: Contents) -> None:
+def test_labels_are_what_the_build_wrote_down(inside: ImageContents) -> None:
     claims = content_labels(asdict(inside.system_image), {"tree_sha256": "t"})
     assert set(claims.values()) == {
         inside.system_image.recipe_sha256, inside.system_image.relocatable_sha256, "t",

@@ -29,7 +29,7 @@ from orchestrator.pins.files import read_json, tree, write_json
 from orchestrator.pins.image_lock import FILE as LOCK
 from orchestrator.pins.image_lock import MARKER, ImageLock, read_lock
 from orchestrator.pins.profile import Profile
-from orchestrator.pins.system_image import system_image
+from orchestrator.pins.system_image import hash_system_image
 
 
 def silent(line: str) -> None:
@@ -55,7 +55,7 @@ def test_its_lock_names_what_it_was_made_from(image: GoldenImage, recipe: Golden
     assert lock == image.lock
     assert (lock.digest, lock.profile_digest) == (recipe.digest, recipe.profile.digest)
     assert lock.snapshot == image.golden.snapshot == recipe.profile.snapshot
-    assert lock.system_image == system_image(recipe.baker.system_image)
+    assert lock.system_image == hash_system_image(recipe.baker.system_image)
 
 
 def test_a_phone_that_boots_cold_instead_is_not_baked(recipe: GoldenRecipe, tmp_path: Path) -> None:

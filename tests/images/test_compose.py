@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.image import build_context
-from orchestrator.pins.profile import Part, load_profile
-from orchestrator.pins.system_image import system_image
+from orchestrator.pins.profile import PinnedZip, load_profile
+from orchestrator.pins.system_image import hash_system_image
 from tests.images.scripts import IMAGES, ROOT, load
 
 PROFILE = load_profile("sim-api34")
@@ -29,7 +29,7 @@ def sdk(tmp_path: Path) -> Path:
 
 
 def arguments() -> dict[str, str]:
-    nowhere = Part(url="file:///nowhere", sha256="0" * 64)
+    nowhere = PinnedZip(url="file:///nowhere", sha256="0" * 64)
     parts = build_context.SdkParts(nowhere, nowhere, nowhere)
     return build_context.build_args(PROFILE, parts, base_image="b", revision="r", version="v")
 
@@ -56,7 +56,7 @@ def test_the_avd_is_the_profiles_and_names_the_system_image(sdk: Path, tmp_path:
 def test_both_hashes_are_those_of_the_farms_own_code(sdk: Path, tmp_path: Path) -> None:
     compose(sdk, tmp_path / "own")
     told = json.loads((tmp_path / "own/system-image.json").read_text())
-    assert told == vars(system_image(sdk / FOLDER))
+    assert told == vars(hash_system_image(sdk / FOLDER))
     first = (tmp_path / "own/sdk.json").read_text()
     (sdk / "emulator/emulator").write_text("changed")
     compose(sdk, tmp_path / "again")

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.image import build_context
 from orchestrator.image.simphone import SdkZip
 from orchestrator.pins.files import file_sha256
-from orchestrator.pins.system_image import system_image
+from orchestrator.pins.system_image import hash_system_image
 from tests.images.conftest import PROFILE, DeviceBuild
 from tests.images.engine import DEVICE, LABEL, docker, inspect, shared
 
@@ -108,7 +108,7 @@ def test_the_image_says_what_it_is_made_of(
     told = json.loads(cat(device_image, build_context.SYSTEM_IMAGE_FILE))
     with zipfile.ZipFile(device_build.standin.system_image.path) as archive:
         archive.extractall(tmp_path)
-    assert told["relocatable_sha256"] == system_image(tmp_path / "x86_64").relocatable_sha256
+    assert told["relocatable_sha256"] == hash_system_image(tmp_path / "x86_64").relocatable_sha256
 
 
 def cat(image: str, path: str) -> str:

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.pins.mismatch import baked, compared, mismatches
+from orchestrator.pins.mismatch import baked_pins, compared_pins, mismatches
 from tests.pins.a_lock import LOCK as A_LOCK
 
 CHATTER = "INFO    | Storing crashdata in: /tmp/emu-crash.db, detection is for process: {}\n"
 VERSION = "INFO    | Android emulator version 35.6.11.0 (build_id 13610412) (CL:N/A)\n"
 COPYRIGHT = "Copyright (C) 2006-2024 The Android Open Source Project and many others."
 LOCK = replace(A_LOCK, emulator_version=CHATTER.format(7) + VERSION + COPYRIGHT)
-SAME = baked(LOCK)
+SAME = baked_pins(LOCK)
 
 
 def test_the_device_that_was_baked_has_no_mismatch() -> None:
@@ -60,7 +60,7 @@ def test_of_many_keys_that_differ_a_few_are_named() -> None:
 
 def test_who_is_not_there_is_not_asked() -> None:
     assert mismatches(LOCK, {}) == []
-    told = compared(LOCK, {"fingerprint": "google/z"})
+    told = compared_pins(LOCK, {"fingerprint": "google/z"})
     assert told["fingerprint"] == {"baked": "google/x/y:14", "found": "google/z"}
     assert told["avd"]["found"] == {"value": None, "why": "there was nobody to ask"}
 

@@ -15,15 +15,15 @@ from orchestrator.pins.agent_card import AgentCard, agent_facts, inference_facts
 from orchestrator.pins.code_version import repo_facts
 from orchestrator.pins.files import read_json, write_json
 from orchestrator.pins.host import host_facts
-from orchestrator.pins.image_lock import marker, read_lock, write_lock
+from orchestrator.pins.image_lock import marker_text, read_lock, write_lock
 from orchestrator.pins.profile import load_profile
 from orchestrator.pins.run_manifest import (
     CAPABILITIES,
     MANIFEST,
+    add_device_facts,
     android_facts,
     device_facts,
     env_capabilities,
-    final_documents,
     run_manifest,
 )
 from orchestrator.pins.sdk_tools import sdk_facts
@@ -130,7 +130,7 @@ def test_nothing_is_empty_without_a_reason(
     for file, content in files.items():
         write_json(tmp_path / file, content)
     for devices in ({}, {"slot-00.1": silent}):
-        final_documents(tmp_path, devices)
+        add_device_facts(tmp_path, devices)
         for file in files:
             assert nothings(read_json(tmp_path / file)) == []
 
@@ -157,9 +157,9 @@ def test_devices_complete_both_documents_and_twice_is_once(tmp_path: Path) -> No
     for file, content in ((MANIFEST, manifest()), (CAPABILITIES, capabilities())):
         write_json(tmp_path / file, content)
     one = {"input_method": "latin", "serial": "emulator-5586"}
-    final_documents(tmp_path, {"slot-00.1": one})
+    add_device_facts(tmp_path, {"slot-00.1": one})
     once = [(tmp_path / file).read_bytes() for file in (MANIFEST, CAPABILITIES)]
-    final_documents(tmp_path, {"slot-00.1": one})
+    add_device_facts(tmp_path, {"slot-00.1": one})
     assert once == [(tmp_path / file).read_bytes() for file in (MANIFEST, CAPABILITIES)]
     for content in map(json.loads, once):
         assert content["android"]["input_method"] == "latin"
@@ -174,13 +174,13 @@ def test_devices_that_differ_are_news() -> None:
 def test_a_spoiled_document_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / MANIFEST).write_text("[]")
     with pytest.raises(EmufarmError, match="is not a run's document"):
-        final_documents(tmp_path, {})
+        add_device_facts(tmp_path, {})
 
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_lock(tmp_path / "lock", LOCK)
     assert read_lock(tmp_path / "lock") == LOCK
-    assert LOCK.marker == marker("clean", "0011") == '{"nonce":"0011","tag":"clean"}'
+    assert LOCK.marker == marker_text("clean", "0011") == '{"nonce":"0011","tag":"clean"}'
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.pins import system_image as module
-from orchestrator.pins.system_image import Unhashable, system_image
+from orchestrator.pins.system_image import Unhashable, hash_system_image
 
 RECIPE = 'find "$IMG_DIR" -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum'
 WORDS = ("a b", "zoë", "日本", "two\nlines", "back\\slash", "tab\t", "-dash", "'q\"", "cr\rlf", "Z")
@@ -44,31 +44,31 @@ def test_the_recipe_is_what_the_shell_prints_for_2000_files_of_any_name(tmp_path
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(draw.randbytes(draw.randrange(3000)))
-    told = system_image(os.fsdecode(folder))
+    told = hash_system_image(os.fsdecode(folder))
     assert told.files == 2000
     assert f"{told.recipe_sha256}  -\n" == printed(os.fsdecode(folder))
 
 
 @pytest.mark.parametrize("end", ["", "/", "//"])
 def test_the_folder_is_spelled_as_it_was_given(image: Path, end: str) -> None:
-    told = system_image(f"{image}{end}")
+    told = hash_system_image(f"{image}{end}")
     assert f"{told.recipe_sha256}  -\n" == printed(f"{image}{end}")
     assert told.path == f"{image}{end}"
     assert (told.files, told.bytes) == (3, 3_000_013)
 
 
 def test_a_moved_image_keeps_the_one_hash_and_not_the_other(image: Path, tmp_path: Path) -> None:
-    here = system_image(image)
+    here = hash_system_image(image)
     shutil.copytree(image, tmp_path / "elsewhere")
-    there = system_image(tmp_path / "elsewhere")
+    there = hash_system_image(tmp_path / "elsewhere")
     assert there.relocatable_sha256 == here.relocatable_sha256
     assert there.recipe_sha256 != here.recipe_sha256
     (tmp_path / "elsewhere" / "empty").rename(tmp_path / "elsewhere" / "Empty")
-    assert system_image(tmp_path / "elsewhere").relocatable_sha256 != here.relocatable_sha256
+    assert hash_system_image(tmp_path / "elsewhere").relocatable_sha256 != here.relocatable_sha256
 
 
 def test_the_number_of_threads_is_no_part_of_it(image: Path) -> None:
-    assert system_image(image, threads=1) == system_image(image, threads=7)
+    assert hash_system_image(image, threads=1) == hash_system_image(image, threads=7)
 
 
 def nothing(folder: Path) -> None:
@@ -91,7 +91,7 @@ def test_what_has_no_hash_is_told_in_one_sentence(
 ) -> None:
     damage(image)
     with pytest.raises(Unhashable, match=says) as caught:
-        system_image(image)
+        hash_system_image(image)
     assert "\n" not in str(caught.value)
 
 
@@ -99,13 +99,13 @@ def test_a_folder_behind_a_link_is_refused(image: Path, tmp_path: Path) -> None:
     """find would not enter it, and hash nothing."""
     (tmp_path / "link").symlink_to(image)
     with pytest.raises(Unhashable, match="name the folder it leads to"):
-        system_image(tmp_path / "link")
+        hash_system_image(tmp_path / "link")
 
 
 def test_a_relative_folder_is_refused(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(image.parent)
     with pytest.raises(Unhashable, match="absolute path"):
-        system_image(image.name)
+        hash_system_image(image.name)
 
 
 def test_a_file_that_cannot_be_read_is_named(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_is_named(image: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr("orchestrator.pins.system_image.os.open", refused)
     with pytest.raises(Unhashable, match=r"cannot read .*build.prop: Permission denied"):
-        system_image(image)
+        hash_system_image(image)
 
 
 def grow(image: Path) -> None:
@@ -153,7 +153,7 @@ def test_an_image_that_changes_while_it_is_read_has_no_hash(
     """Be it after a file was listed and before it is read, or after it was read."""
     read = module._digests
 
-    def meanwhile(files: dict[bytes, module._File], threads: int) -> dict[bytes, str]:
+    def meanwhile(files: dict[bytes, module._FileState], threads: int) -> dict[bytes, str]:
         if first:
             change(image)
             return read(files, threads)
@@ -163,4 +163,4 @@ def test_an_image_that_changes_while_it_is_read_has_no_hash(
 
     monkeypatch.setattr(module, "_digests", meanwhile)
     with pytest.raises(Unhashable, match=r"changed while|cannot read .*empty: No such"):
-        system_image(image)
+        hash_system_image(image)

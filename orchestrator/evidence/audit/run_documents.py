@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...pins.host import unknown
-from ...pins.image_lock import marker
+from ...pins.image_lock import marker_text
 from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from .actions import LEVELS
 from .fields import check_document
@@ -78,7 +78,7 @@ def _image(lock: object) -> dict[str, str] | None:
         "snapshot_tag": tag,
         "boot_id": boot_id,
         "fingerprint": fingerprint,
-        "marker": marker(tag, nonce),
+        "marker": marker_text(tag, nonce),
     }
 
 
