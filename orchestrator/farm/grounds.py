@@ -28,6 +28,7 @@ from ..pins.image_lock import FILE as GOLDEN_LOCK
 from ..pins.image_lock import IMAGE_FILE, write_lock
 from ..pins.profile import FILE as PROFILE
 from ..pins.profile import IMAGES_VARIABLE, images_folder
+from ..worker.arguments import WorkerArguments
 from .backends import Docker, Local, Say
 from .job import Job
 
@@ -91,17 +92,18 @@ class LocalGround:
         token.write_text(reached.secret)
 
         def worker(pair: Pair) -> list[str]:
-            options = {
-                "--coordinator": reached.url,
-                "--token-file": token,
-                "--device": pair.device,
-                "--control-port": pair.control_port,
-                "--control-token-file": pair.token_file,
-                "--staging": pair.staging,
-                "--lock": self.image.golden.home.parent / GOLDEN_LOCK,
-                "--profile": job.profile.name,
-            }
-            return [sys.executable, "-m", "orchestrator.cli", "worker", "--tied", *words(options)]
+            arguments = WorkerArguments(
+                coordinator=reached.url,
+                token_file=token,
+                device=pair.device,
+                control_port=pair.control_port,
+                control_token_file=pair.token_file,
+                staging=pair.staging,
+                lock=self.image.golden.home.parent / GOLDEN_LOCK,
+                profile=job.profile.name,
+                tied=True,
+            )
+            return [sys.executable, "-m", "orchestrator.cli", *arguments.words()]
 
         terms = Terms(
             golden=self.image.golden,
@@ -139,17 +141,17 @@ class DockerGround:
         resources = job.profile.resources
 
         def worker(device: str, staging: str) -> list[str]:
-            options = {
-                "--coordinator": reached.url,
-                "--token-file": f"{INSIDE}/{WORKER_TOKEN}",
-                "--device": device,
-                "--control-port": CONTROL_PORT,
-                "--control-token-file": f"{INSIDE}/{CONTROL_TOKEN}",
-                "--staging": staging,
-                "--lock": f"{INSIDE}/{IMAGE_FILE}",
-                "--profile": job.profile.name,
-            }
-            return ["worker", *words(options)]
+            arguments = WorkerArguments(
+                coordinator=reached.url,
+                token_file=Path(INSIDE, WORKER_TOKEN),
+                device=device,
+                control_port=CONTROL_PORT,
+                control_token_file=Path(INSIDE, CONTROL_TOKEN),
+                staging=Path(staging),
+                lock=Path(INSIDE, IMAGE_FILE),
+                profile=job.profile.name,
+            )
+            return arguments.words()
 
         def device(slot: int) -> list[str]:
             return ["--last-word", str(job.last_word_s), "--", *restless(job.settings.noise, slot)]
@@ -193,7 +195,3 @@ class DockerGround:
         for path in (given, *given.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o444)
         return given
-
-
-def words(options: Mapping[str, object]) -> list[str]:
-    return [str(word) for option in options.items() for word in option]

@@ -1,0 +1,84 @@
+"""Runs a worker process: attaches to its device and works until every episode is decided."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+
+from ..coordinator.client import CoordinatorAway, CoordinatorClient
+from ..device.attach import attach
+from ..device.faults import DeviceFault
+from ..errors import UsageError
+from ..events.notify import Notify
+from ..pins.image_lock import read_lock
+from ..pins.profile import load_profile
+from ..settings import Limits
+from .arguments import WorkerArguments
+from .exit_codes import WorkerExit
+from .loop import Worker
+from .staging import held, send_sealed
+
+
+def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
+    """Handles this process's signals: SIGTERM asks the worker to leave, Ctrl-C is the run's.
+
+    CoordinatorAway where nobody answers there any more; the phone is switched off then.
+    """
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: _stop(stop, number, frame))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if arguments.tied:
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
+    limits, device = Limits(), arguments.device
+    secret, name = _secret(arguments.token_file), f"{device}-{os.getpid()}"
+    with (
+        held(arguments.staging),
+        CoordinatorClient(arguments.coordinator, secret, worker=name, device=device) as client,
+    ):
+        control = _secret(arguments.control_token_file)
+        try:
+            phone = attach(arguments.control_port, control, limits.boot_s, notify)
+        except DeviceFault as fault:
+            send_sealed(client, arguments.staging)
+            client.device_failed("provision", fault.reason, str(fault))
+            return WorkerExit.DEVICE_UNUSABLE
+        loop = Worker(
+            client=client,
+            device=phone,
+            name=device,
+            lock=read_lock(arguments.lock),
+            profile=load_profile(arguments.profile),
+            limits=limits,
+            staging=arguments.staging,
+            stop=stop,
+        )
+        try:
+            return loop.run()
+        except CoordinatorAway:
+            # There is nobody left whom this phone could serve, and perhaps nobody to end it.
+            with suppress(DeviceFault):
+                phone.console.kill()
+            raise
+
+
+def _secret(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read the secret in {path}: {error}") from error
+
+
+def _stop(stop: threading.Event, number: int, frame: FrameType | None) -> None:
+    stop.set()
+
+
+def _end_with_stdin() -> None:
+    """The parent holds the other end. With it the coordinator is gone: there is nobody to give a
+    lease back to, and what is sealed waits in staging."""
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
