@@ -13,8 +13,8 @@ from simphone.apps.file_kinds import shown, size
 from simphone.ui import draw
 from simphone.ui.screen import Intent
 from simphone.world import World
+from tests.apks import apk
 from tests.apps.person import Person
-from tests.programs.apks import apk
 
 
 @pytest.fixture

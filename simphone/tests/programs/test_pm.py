@@ -9,7 +9,7 @@ import pytest
 
 from simphone import system
 from simphone.ui.screen import Intent
-from tests.programs.apks import apk, compiled, zipped
+from tests.apks import apk, compiled, zipped
 from tests.programs.terminal import Terminal
 
 PUSHED = "/data/local/tmp/app.apk"

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.whole.apks import apk
-from tests.whole.conftest import Phone
+from tests.apks import apk
+from tests.clients.conftest import Phone
 
 MEGABYTE = 1 << 20
 
 
 def test_devices_lists_it_with_its_product_and_model(phone: Phone) -> None:
     listed = phone.out("devices", "-l")
-    line = rf"{phone.running.serial}\s+device product:\S+ model:\S+ device:\S+ transport_id:\d+"
+    line = rf"{phone.serial}\s+device product:\S+ model:\S+ device:\S+ transport_id:\d+"
     assert re.search(line, listed), listed
 
 
@@ -145,7 +145,7 @@ def test_reboot_comes_back_with_another_boot_id(phone: Phone) -> None:
     phone.out("reboot")
     phone.out("wait-for-disconnect")
     phone.out("wait-for-device")
-    assert phone.device.wait_ready(30).ready
+    phone.wait_booted()
     assert phone.out("shell", "cat /proc/sys/kernel/random/boot_id") != before
 
 

@@ -10,23 +10,21 @@ from pathlib import Path
 import adbutils
 import pytest
 
-from orchestrator.device.faults import DeviceFault
-from tests.whole.apks import apk
-from tests.whole.conftest import CLEAN, Phone
-from tests.whole.person import until
+from tests.apks import apk
+from tests.clients.conftest import CLEAN, Phone
 
 MEGABYTE = 1 << 20
 
 
 @pytest.fixture
 def theirs(phone: Phone) -> adbutils.AdbDevice:
-    client = adbutils.AdbClient("127.0.0.1", phone.running.adb_port)
-    return client.device(phone.running.serial)
+    client = adbutils.AdbClient("127.0.0.1", phone.server.port)
+    return client.device(phone.serial)
 
 
 def test_it_is_listed_online(phone: Phone, theirs: adbutils.AdbDevice) -> None:
-    client = adbutils.AdbClient("127.0.0.1", phone.running.adb_port)
-    assert [device.serial for device in client.device_list()] == [phone.running.serial]
+    client = adbutils.AdbClient("127.0.0.1", phone.server.port)
+    assert [device.serial for device in client.device_list()] == [phone.serial]
     assert theirs.get_state() == "device"
 
 
@@ -94,17 +92,7 @@ def test_an_apk_is_installed_listed_and_removed(theirs: adbutils.AdbDevice, tmp_
 
 
 def test_it_is_waited_for_across_a_snapshot_load(phone: Phone, theirs: adbutils.AdbDevice) -> None:
-    client = adbutils.AdbClient("127.0.0.1", phone.running.adb_port)
-    before = connection(phone)
-    assert phone.out("emu", "avd", "snapshot", "load", CLEAN).strip() == "OK"
-    # The old connection is listed for a moment longer, and would be taken for the new one.
-    until(lambda: connection(phone) not in (None, before), "a new connection")
-    client.wait_for(phone.running.serial, state="device", timeout=60)
+    client = adbutils.AdbClient("127.0.0.1", phone.server.port)
+    phone.load(CLEAN)
+    client.wait_for(phone.serial, state="device", timeout=60)
     assert theirs.shell("echo back") == "back"
-
-
-def connection(phone: Phone) -> int | None:
-    try:
-        return phone.device.adb_socket.transport_id()
-    except DeviceFault:
-        return None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from xml.etree import ElementTree
 
 import pytest
 from PIL import Image, ImageChops
 
-from tests.whole.conftest import Phone
-from tests.whole.person import until
+from tests.clients.conftest import Phone, until
 
 # As they are drawn.
 GREY_COG, BLUE_NETWORK, SWITCH_ON, KEYBOARD = "#5B6270", "#3B7DD8", "#3B5BA9", "#DCDDE5"
@@ -58,12 +58,12 @@ def eyes(phone: Phone) -> Eyes:
 
 
 @pytest.fixture
-def tap(phone: Phone) -> Callable[[int, int], None]:
-    return phone.device.touch.tap
+def tap(phone: Phone) -> Callable[[int, int], object]:
+    return lambda x, y: phone.sh(f"input tap {x} {y}")
 
 
 def test_wifi_is_switched_off_by_sight(
-    phone: Phone, eyes: Eyes, tap: Callable[[int, int], None]
+    phone: Phone, eyes: Eyes, tap: Callable[[int, int], object]
 ) -> None:
     tap(*middle(eyes.waits_for(GREY_COG)))
     tap(*middle(eyes.waits_for(BLUE_NETWORK)))
@@ -73,11 +73,11 @@ def test_wifi_is_switched_off_by_sight(
     right_edge = (880, 200, 1080, 500)
     tap(*middle(eyes.waits_for(SWITCH_ON, right_edge)))
     until(lambda: eyes.find(SWITCH_ON, right_edge) is None, "a switch without its colour")
-    assert phone.device.settings.get("global", "wifi_on") == "0"
+    assert phone.sh("settings get global wifi_on") == "0"
 
 
 def test_words_are_typed_on_the_keys_one_can_see(
-    phone: Phone, eyes: Eyes, tap: Callable[[int, int], None]
+    phone: Phone, eyes: Eyes, tap: Callable[[int, int], object]
 ) -> None:
     tap(*middle(eyes.waits_for(GREY_COG)))
     eyes.waits_for(BLUE_NETWORK)
@@ -91,6 +91,8 @@ def test_words_are_typed_on_the_keys_one_can_see(
     green_security = "#3C8A5A"
     until(lambda: eyes.find(green_security) is None, "only what matches in the list")
     assert eyes.find(BLUE_NETWORK) is not None
-    typed = phone.device.screen.tree().elements
-    assert typed is not None
-    assert [e.text for e in typed if e.resource_id.endswith("search_bar")] == ["wifi"]
+    tree = ElementTree.fromstring(
+        phone.out("exec-out", "uiautomator dump /dev/tty").partition("UI hier")[0]
+    )
+    bars = [node for node in tree.iter() if node.get("resource-id", "").endswith("search_bar")]
+    assert [bar.get("text") for bar in bars] == ["wifi"]
