@@ -55,6 +55,7 @@ class Reason(StrEnum):
     PIN_MISMATCH = "pin_mismatch"
     SETUP_NOT_SEEN = "setup_not_seen"  # a postcondition never came true
     DEVICE_LOST = "device_lost"  # adb or the guest went before the first action
+    DEVICE_RESTARTED = "device_restarted"  # the agent's work went with the emulator before it
     EMULATOR_CRASHED = "emulator_crashed"
     EMULATOR_KILLED = "emulator_killed"
     HOST_LOST = "host_lost"  # container, Pod, node or supervisor went
@@ -198,7 +199,9 @@ AGENT_REASONS = frozenset(
     }
 )
 # Host-side by nature: no agent on a phone can cause them.
-HARNESS_REASONS = frozenset({Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST})
+HARNESS_REASONS = frozenset(
+    {Reason.DEVICE_RESTARTED, Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST}
+)
 
 
 def judge(asked: Asked | None, trouble: Trouble | None, spent: Reason = Reason.NONE) -> Judgement:

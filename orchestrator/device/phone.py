@@ -116,6 +116,10 @@ class Device:
             }
         return pins
 
+    def life(self) -> str | None:
+        """The emulator process that is this device now; None where no supervisor knows."""
+        return None if self.supervisor is None else self.supervisor.facts().life
+
     def reconnect(self) -> None:
         """Rung 1 of the recovery ladder: drop the connection, wait for another, use it."""
         emulator = None if self._console is None else self._console.port + 1

@@ -35,6 +35,12 @@ class Facts:
     adb_restarts: int
     started_at: float
 
+    @property
+    def life(self) -> str:
+        """Names one emulator process. A device started again from its snapshot shows the same
+        boot id and framework as before; only this tells the two apart."""
+        return f"start {self.restarts + 1} at {self.started_at}"
+
 
 class SupervisorClient:
     def __init__(self, port: int, token: str) -> None:

@@ -52,17 +52,20 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
     judged."""
     loop, phases = AgentLoop(context), Phases()
     oracles = AttemptOracles(context, loop)
-    trouble = None
+    life, trouble = None, None
     try:
         # Its port is this attempt's own; with it, the case can be rendered again as it was.
         context.bundle.event("device_trace", "site", url=context.site.url)
         reset(context.device, lock, context.bundle, context.limits.reset_s, context.check)
+        life = context.device.life()
         phases.enter(Phase.SETUP)
         for step in context.rendered.setup:
             context.check()
             done = set_up(context.device, step, context.limits.setup_s)
             context.bundle.event("device_trace", "setup", **done)
         oracles.before()
+        if text := context.restarted_since(life):
+            raise DeviceFault("not_ready", text, during="setup")
         phases.enter(Phase.AGENT)
         context.agent.start(context.rendered.goal, context.limits.agent_start_s)
         loop.run(oracles.watch)
@@ -79,6 +82,11 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
         context.agent.close()
     if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
         asked = _asked_anyway(context, oracles)
+    if text := context.restarted_since(life):
+        # Whatever was seen by now, part of it was seen on another device.
+        trouble = Trouble(
+            phases.now, Reason.DEVICE_RESTARTED, text, loop.acted, agent_did_it=loop.cut_adb
+        )
     phases.enter(phases.now)
     return AttemptResult(
         judge(asked, trouble, loop.spent), loop.reached, phases.seconds, asked, trouble,

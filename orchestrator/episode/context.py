@@ -38,6 +38,16 @@ class AttemptContext:
         if not self.going_on():
             raise AttemptInterrupted("the worker was told to stop, or lost its lease")
 
+    def restarted_since(self, life: str | None) -> str:
+        """How the device is another one than at that time; "" where it is not, or nobody knows."""
+        try:
+            now = self.device.life()
+        except DeviceFault:
+            return ""
+        if life is None or now == life:
+            return ""
+        return f"the device was started again during the attempt: {life} became {now}"
+
     def host_fact(self) -> HostFact:
         """What the supervisor says of the emulator, asked after the device was lost."""
         if self.device.supervisor is None:

@@ -118,6 +118,7 @@ class Device:
         if self.state != "running" or self.emulator is None:
             raise SupervisorError(f"the device cannot be restarted while it is {self.state}")
         self.state, self.known = "restarting", False
+        self.restarts += 1  # at once: from here on it is another device
         old = self.emulator
         if await console_kill(self.settings.console_port, self.console_token):
             await old.wait(self.settings.grace)
@@ -132,7 +133,6 @@ class Device:
             self._end(error)
             raise
         self.known = True
-        self.restarts += 1
 
     async def stop(self) -> None:
         """Everything gone within 5 s, what the children started included."""

@@ -20,6 +20,7 @@ from tests.episode.stage import DONE, Says, Stage, a_setting
 
 TAP = {"action": "tap", "x": 540, "y": 1200}
 HOME = {"action": "key", "key": "home"}
+READY_S = 60.0
 
 
 def word(played: AttemptResult) -> tuple[str, str, str, str]:
@@ -334,6 +335,41 @@ def test_a_guest_that_restarts_proves_no_success_but_keeps_what_it_shows(stage: 
     assert word(played) == ("oracle_inconclusive", "none", "oracle", "guest_lost")
     assert played.judgement.violations == ("bad",)
     assert not played.judgement.violations_known
+
+
+@pytest.mark.parametrize("first", [HOME, {"action": "wait"}])
+def test_a_phone_that_was_started_again_voids_the_attempt(stage: Stage, first: Any) -> None:
+    """It is back within a second from the same snapshot, without what the agent did."""
+
+    def restart() -> Any:
+        supervisor = stage.device.supervisor
+        assert supervisor is not None
+        supervisor.restart()
+        assert stage.device.wait_ready(READY_S).ready
+        return TAP
+
+    played = stage.play(Says(stage.put("good", said=first), restart))
+    assert word(played) == ("infra_failed", "infra", "oracle", "device_restarted")
+    assert played.judgement.retried
+    assert "was started again during the attempt" in played.judgement.text
+
+
+def test_a_phone_that_was_started_again_during_the_setup_is_not_shown_to_the_agent(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor = stage.device.supervisor
+    assert supervisor is not None
+    capabilities = stage.device.capabilities
+
+    def restart() -> frozenset[str]:
+        supervisor.restart()
+        assert stage.device.wait_ready(READY_S).ready
+        return capabilities()
+
+    monkeypatch.setattr(stage.device, "capabilities", restart)
+    agent = Says()
+    assert word(stage.play(agent)) == ("infra_failed", "infra", "setup", "device_restarted")
+    assert agent.shown == []
 
 
 def test_an_app_that_cannot_be_opened_is_said_to_the_agent(stage: Stage) -> None:
