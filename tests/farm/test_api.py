@@ -1,0 +1,63 @@
+"""The Python API: its documentation runs, in a script and where an event loop is running."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import orchestrator
+from orchestrator import farm
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "api.md"
+TIMEOUT_S = 300
+
+
+def examples() -> str:
+    """Every Python block of the page, in order."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL))
+
+
+def in_notebook(script: str) -> str:
+    """The same statements, called from a coroutine, as a notebook's kernel calls a cell."""
+    return (
+        f"import asyncio\n\nasync def cell():\n    exec({script!r}, {{}})\n\nasyncio.run(cell())\n"
+    )
+
+
+@pytest.mark.parametrize("shape", [str, in_notebook], ids=["script", "notebook"])
+def test_every_example_of_the_page_runs(shape: type[str], tmp_path: Path) -> None:
+    (tmp_path / "cases").symlink_to(ROOT / "cases")
+    (tmp_path / "example.py").write_text(shape(examples()))
+    done = subprocess.run(
+        [sys.executable, "example.py"],
+        cwd=tmp_path,
+        env={**os.environ, "DOCKER_HOST": "unix:///nonexistent/docker.sock"},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "BSR 1/1, coverage 100%" in done.stdout
+    assert "refrence" in done.stdout
+
+
+def test_the_package_offers_what_the_farm_room_offers() -> None:
+    assert orchestrator.__all__ == farm.__all__
+    for name in orchestrator.__all__:
+        assert getattr(orchestrator, name) is getattr(farm, name)
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    """The supervisor is a module of it, and its image has no packages."""
+    script = "import sys, orchestrator; print([m for m in sys.modules if m.startswith('orch')])"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "['orchestrator']"
