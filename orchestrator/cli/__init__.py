@@ -10,7 +10,7 @@ import sys
 import typer
 
 from ..errors import EmufarmError, UsageError
-from ..farm.execute import RunInterrupted
+from ..farm.interruption import RunInterrupted
 from . import (
     audit,
     cases,

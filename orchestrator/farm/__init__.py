@@ -10,7 +10,7 @@ from ..report.shape import Report
 from ..report.verify import Proof
 from ..settings import Limits
 from .controls import CheckedCases, check_cases
-from .execute import RunInterrupted
+from .interruption import RunInterrupted
 from .reproduction import Reproduction, reproduce
 from .run_events import Journaled, Notice, RunEvent, RunStarted
 from .runner import resume, run

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import shutil
-import signal
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -25,19 +22,16 @@ from ..fleet.local.work_folder import work_folder
 from ..outcome import exit_cause
 from ..worker.staging import HELD, held, send_sealed
 from .grounds import Ground, Reached, ground_of
+from .interruption import RunInterrupted
 from .job import Job
 from .run_events import Journaled, Notice, OnEvent, RunStarted
 from .sealing import record_devices, seal
 
 
-class RunInterrupted(EmufarmError):
-    """Ended in order because somebody asked; what is decided stays decided."""
-
-
-async def execute(job: Job, on_event: OnEvent) -> bool:
+async def execute(job: Job, on_event: OnEvent, interrupted: asyncio.Event) -> bool:
     """Whether every episode is decided; RunInterrupted where somebody asked it to end before."""
     words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
-    with work_folder() as work, interruptible() as interrupted:
+    with work_folder() as work:
         async with (
             open_run(job.run, job.plan, job.settings) as coordinator,
             ground_of(job, lambda line: on_event(Notice(line))) as ground,
@@ -154,23 +148,3 @@ def first_numbers(devices: Iterable[str]) -> dict[str, int]:
         slot, _, number = name.rpartition(".")
         first[slot] = max(first.get(slot, 1), int(number) + 1)
     return first
-
-
-@contextmanager
-def interruptible() -> Iterator[asyncio.Event]:
-    """Set by Ctrl-C or SIGTERM; a second one ends the process at once, its children with it."""
-    loop, asked = asyncio.get_running_loop(), asyncio.Event()
-
-    def ask() -> None:
-        if asked.is_set():
-            os._exit(130)
-        asked.set()
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, ask)
-    try:
-        yield asked
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
@@ -29,6 +26,7 @@ from ..settings import Limits, RunSettings
 from .backends import Backend, check_backend_name, chosen
 from .documents import documents
 from .execute import execute
+from .interruption import blocking
 from .job import Job
 from .recorded import planned_profile, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
@@ -37,8 +35,6 @@ from .runs import Run
 PUBLIC_CASES = Path("cases/public")
 RUNS = Path("runs")
 MOST_DEFAULT_DEVICES = 8
-
-T = TypeVar("T")
 
 
 def run(
@@ -160,18 +156,8 @@ def carry_out(job: Job, on_event: OnEvent) -> Run:
             f"plan {job.plan.digest[:12]}"
         )
     )
-    blocking(lambda: execute(job, on_event))
+    blocking(lambda interrupted: execute(job, on_event, interrupted), on_event)
     return Run(job.run, job.plan, report.save(job.run))
-
-
-def blocking(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """The result of a coroutine, also where the caller's thread runs a loop, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work())
-    with ThreadPoolExecutor(1, thread_name_prefix="run") as thread:
-        return thread.submit(lambda: asyncio.run(work())).result()
 
 
 def device_count(devices: int) -> int:

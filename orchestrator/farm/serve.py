@@ -9,10 +9,9 @@ from pathlib import Path
 from ..coordinator.listening import listening
 from ..coordinator.opening import open_run
 from ..coordinator.server import Secrets
-from .execute import RunInterrupted, interruptible
+from .interruption import RunInterrupted, blocking
 from .recorded import recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
-from .runner import blocking
 from .runs import RUNS, Run
 from .sealing import seal
 
@@ -28,29 +27,31 @@ def serve(
     on_event: OnEvent = ignore,
 ) -> bool:
     """Whether every episode is decided. The two secrets are files in the run's folder."""
-    return blocking(lambda: _serve(Run.open(run, runs), host, port, on_event))
+    opened = Run.open(run, runs)
+    return blocking(lambda asked: _serve(opened, host, port, on_event, asked), on_event)
 
 
-async def _serve(run: Run, host: str, port: int, on_event: OnEvent) -> bool:
+async def _serve(
+    run: Run, host: str, port: int, on_event: OnEvent, interrupted: asyncio.Event
+) -> bool:
     folder, plan = run.folder, run.plan
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
     words = Secrets(_secret(folder / WORKER_SECRET), _secret(folder / ADMIN_SECRET))
-    with interruptible() as interrupted:
-        async with (
-            open_run(folder, plan, before.settings) as coordinator,
-            listening(coordinator, words, host, port) as url,
-        ):
-            on_event(Notice(f"{folder}: {len(plan.episodes)} episodes, workers at {url}"))
-            ends = [asyncio.ensure_future(e) for e in (coordinator.over.wait(), interrupted.wait())]
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends:
-                end.cancel()
-            if coordinator.state.finished:
-                await seal(folder, coordinator)
-            elif interrupted.is_set():
-                raise RunInterrupted(f"interrupted; `emufarm coordinator {folder}` goes on with it")
-            return coordinator.state.finished
+    async with (
+        open_run(folder, plan, before.settings) as coordinator,
+        listening(coordinator, words, host, port) as url,
+    ):
+        on_event(Notice(f"{folder}: {len(plan.episodes)} episodes, workers at {url}"))
+        ends = [asyncio.ensure_future(e) for e in (coordinator.over.wait(), interrupted.wait())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for end in ends:
+            end.cancel()
+        if coordinator.state.finished:
+            await seal(folder, coordinator)
+        elif interrupted.is_set():
+            raise RunInterrupted(f"interrupted; `emufarm coordinator {folder}` goes on with it")
+        return coordinator.state.finished
 
 
 def _secret(path: Path) -> str:

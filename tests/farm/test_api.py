@@ -25,27 +25,59 @@ def examples() -> str:
 
 def in_notebook(script: str) -> str:
     """The same statements, called from a coroutine, as a notebook's kernel calls a cell."""
-    return (
-        f"import asyncio\n\nasync def cell():\n    exec({script!r}, {{}})\n\nasyncio.run(cell())\n"
-    )
+    call = f"async def cell():\n    exec({script!r}, {{}})\n"
+    return f"import asyncio\n{call}\nasyncio.new_event_loop().run_until_complete(cell())\n"
 
 
-@pytest.mark.parametrize("shape", [str, in_notebook], ids=["script", "notebook"])
-def test_every_example_of_the_page_runs(shape: type[str], tmp_path: Path) -> None:
-    (tmp_path / "cases").symlink_to(ROOT / "cases")
-    (tmp_path / "example.py").write_text(shape(examples()))
-    done = subprocess.run(
+def executed(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    (folder / "cases").symlink_to(ROOT / "cases")
+    (folder / "example.py").write_text(script)
+    return subprocess.run(
         [sys.executable, "example.py"],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "DOCKER_HOST": "unix:///nonexistent/docker.sock"},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
     )
+
+
+@pytest.mark.parametrize("shape", [str, in_notebook], ids=["script", "notebook"])
+def test_every_example_of_the_page_runs(shape: type[str], tmp_path: Path) -> None:
+    done = executed(shape(examples()), tmp_path)
     assert done.returncode == 0, done.stderr
     assert "BSR 1/1, coverage 100%" in done.stdout
     assert "refrence" in done.stdout
+
+
+INTERRUPTED = """
+import os, signal
+from orchestrator import RunInterrupted, RunStarted, resume, run
+
+def show(event):
+    print(getattr(event, "text", ""), flush=True)
+    if isinstance(event, RunStarted):
+        os.kill(os.getpid(), signal.SIGINT)
+
+try:
+    run("cases/smoke", devices=1, backend="local", name="r", on_event=show)
+except RunInterrupted as error:
+    print(error)
+print("complete:", resume("r", devices=1).complete)
+"""
+
+
+@pytest.mark.parametrize("shape", [str, in_notebook], ids=["script", "notebook"])
+def test_an_interrupted_run_says_so_at_once_and_can_be_resumed(
+    shape: type[str], tmp_path: Path
+) -> None:
+    done = executed(shape(INTERRUPTED), tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("stopping: ") for line in lines)
+    assert "interrupted; `emufarm resume runs/r` goes on with it" in lines
+    assert lines[-1] == "complete: True"
 
 
 def test_the_package_offers_what_the_farm_room_offers() -> None:
