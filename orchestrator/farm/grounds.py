@@ -14,7 +14,7 @@ from typing import Protocol
 from ..coordinator.opening import LOCK as RUN_LOCK
 from ..device.adb import adb_binary
 from ..fleet.docker import run_resources as docker_ground
-from ..fleet.docker.containers import Limits, Mount
+from ..fleet.docker.containers import ContainerLimits, Mount
 from ..fleet.docker.fleet import DockerFleet
 from ..fleet.docker.owner import STAGING
 from ..fleet.docker.terms import DockerTerms, Part
@@ -36,7 +36,7 @@ WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", IMAGES_VARIABLE)
 WORKER_TOKEN, CONTROL_TOKEN = "worker.token", "control.token"
 INSIDE = "/run/emufarm"  # where a container has what it is given
 CONTROL_PORT = 5600  # of the supervisor in a device's image
-WORKER_LIMITS = Limits(cpus=2.0, memory_mb=2048, pids=512)
+WORKER_LIMITS = ContainerLimits(cpus=2.0, memory_mb=2048, pids=512)
 
 OnFact = Callable[[Fact], None]
 Fleet = LocalFleet | DockerFleet
@@ -169,7 +169,7 @@ class DockerGround:
             ),
             device=Part(
                 image.image,
-                Limits(resources.cpus, resources.memory_mb, resources.pids),
+                ContainerLimits(resources.cpus, resources.memory_mb, resources.pids),
                 # Not the workers' secret: an agent may come to own the phone.
                 (Mount(f"{INSIDE}/{CONTROL_TOKEN}", str(given / CONTROL_TOKEN)),),
                 kvm=job.profile.kvm,

@@ -52,7 +52,7 @@ def _key(lock: Path) -> str:
 
 def sweep(engine: Engine, lock: Path) -> None:
     """By whoever holds the lock: nobody else works under it."""
-    for one in containers.listed(engine, work_of(lock)):
+    for one in containers.find(engine, work_of(lock)):
         containers.remove(engine, one.id)
     for volume in volumes(engine, work_of(lock)):  # of a container that another hand removed
         remove_volume(engine, volume)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ..events.notify import Notify
 from ..fleet.docker import containers, images
-from ..fleet.docker.containers import Limits, Mount, Spec
+from ..fleet.docker.containers import ContainerLimits, ContainerSpec, Mount
 from ..fleet.docker.engine import Engine, EngineRefused
 from ..fleet.docker.images import ImageFailed
 from ..pins.files import json_bytes
@@ -38,7 +38,7 @@ WORK_S = 1800.0  # set-up, rest and saves after the boot
 END_S = 120.0  # from the console's kill to the container's end
 CONTROL_PORT, TOKEN = 5600, "control.token"
 PLACE, LOG = "/var/emu", "/var/emu/emulator.log"
-_WORKER = Limits(cpus=1.0, memory_mb=1024, pids=128)
+_WORKER = ContainerLimits(cpus=1.0, memory_mb=1024, pids=128)
 
 
 @dataclass(frozen=True)
@@ -143,17 +143,17 @@ def _phone(
 
 def _spec(
     baker: DockerBaker, image: str, what: str, command: tuple[str, ...], *, writable: bool = False
-) -> Spec:
+) -> ContainerSpec:
     resources = baker.profile.resources
     # At run the private AVD is in a volume; at bake it must be in what is committed.
     mounts = (GIVEN,) if writable else (GIVEN, Mount(PLACE, volume=True))
-    return Spec(
+    return ContainerSpec(
         name=f"emufarm-bake-{baker.profile.name}-{what}-{secrets.token_hex(4)}",
         image=image,
         command=command,
         labels=baker.labels,
         network="none",
-        limits=Limits(resources.cpus, resources.memory_mb, resources.pids),
+        limits=ContainerLimits(resources.cpus, resources.memory_mb, resources.pids),
         mounts=mounts,
         tmpfs=("/tmp",),
         kvm=baker.profile.kvm,
@@ -167,7 +167,7 @@ def _beside(
     """What `emufarm device ...` came to, in the phone's own network."""
     engine = baker.engine
     access = ("--control-port", str(CONTROL_PORT), "--control-token-file", f"{FOLDER}/{TOKEN}")
-    spec = Spec(
+    spec = ContainerSpec(
         name=f"emufarm-bake-{baker.profile.name}-{words[0]}-{secrets.token_hex(4)}",
         image=baker.worker,
         command=("device", *words, *access, "--boot", f"{boot_s:g}"),
@@ -180,7 +180,7 @@ def _beside(
     )
 
     def lives() -> None:
-        seen = containers.seen(engine, phone)
+        seen = containers.inspect(engine, phone)
         if seen.exit_code:  # 0 is the end that was asked for
             killed = ", out of memory" if seen.oom_killed else ""
             raise ImageFailed(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events.notify import Notify
-from ..fleet.docker.containers import Limits, Spec
+from ..fleet.docker.containers import ContainerLimits, ContainerSpec
 from ..fleet.docker.engine import Engine
 from ..fleet.docker.images import Image, ImageFailed
 from ..pins.image_contents import SOURCES, ImageContents, parse_contents
@@ -23,7 +23,7 @@ PROFILE_LABEL = "emufarm.profile.digest"  # Dockerfile.emulator sets it; the res
 RECIPE_LABEL, RELOCATABLE_LABEL = "emufarm.system-image.recipe", "emufarm.system-image.relocatable"
 TREE_LABEL = "emufarm.sdk.tree"  # over every file of the unpacked SDK
 HASH_S = 900.0
-_LIMITS = Limits(cpus=2.0, memory_mb=512, pids=128)
+_LIMITS = ContainerLimits(cpus=2.0, memory_mb=512, pids=128)
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -84,7 +84,7 @@ def contents_of(
 ) -> ImageContents:
     notify("hashing what is in the image")
     package = _PACKAGE.name
-    spec = Spec(
+    spec = ContainerSpec(
         name=f"emufarm-bake-contents-{secrets.token_hex(4)}",
         image=image,
         entrypoint=("python3",),

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..device.deadline import Deadline
 from ..events.notify import Notify
 from ..fleet.docker import containers
-from ..fleet.docker.containers import Mount, Spec
+from ..fleet.docker.containers import ContainerSpec, Mount
 from ..fleet.docker.engine import Engine, EngineRefused
 
 FOLDER = "/run/emufarm"  # a volume of the container's own, for what it is given
@@ -39,11 +39,11 @@ class JobResult:
 
 
 @contextmanager
-def running(engine: Engine, spec: Spec, files: Files) -> Iterator[str]:
+def running(engine: Engine, spec: ContainerSpec, files: Files) -> Iterator[str]:
     """Its id, once it runs; gone afterwards, with its volumes."""
     id = containers.create(engine, spec)
     try:
-        containers.put(engine, id, FOLDER, packed(files))
+        containers.upload(engine, id, FOLDER, packed(files))
         containers.start(engine, id)
         yield id
     finally:
@@ -63,8 +63,8 @@ def wait_for_end(
     deadline, told, since = Deadline(seconds), 0, time.monotonic()
     said = since
     while True:
-        seen = containers.seen(engine, id)
-        errors = containers.printed(engine, id, errors=True)
+        seen = containers.inspect(engine, id)
+        errors = containers.output(engine, id, errors=True)
         # Once it has ended its last words are the outcome's, not progress.
         whole = errors.splitlines() if seen.exit_code == 0 else errors.split("\n")[:-1]
         for line in whole[told:] if seen.exit_code in (None, 0) else ():
@@ -72,7 +72,7 @@ def wait_for_end(
             said = time.monotonic()
         told = max(told, len(whole))
         if seen.exit_code is not None:
-            return JobResult(seen.exit_code, containers.printed(engine, id), errors.strip())
+            return JobResult(seen.exit_code, containers.output(engine, id), errors.strip())
         if deadline.passed:
             return None
         if time.monotonic() - said > _SAY_S:
@@ -87,14 +87,14 @@ def last_lines(engine: Engine, id: str, log: str = "", count: int = 3) -> str:
     written = b""
     with suppress(EngineRefused):  # it may never have got as far as to write one
         written = read(engine, id, log) if log else b""
-    spoken = f"{written.decode('utf-8', 'replace')}\n{containers.said(engine, id, count)}"
+    spoken = f"{written.decode('utf-8', 'replace')}\n{containers.log_tail(engine, id, count)}"
     lines = [" ".join(line.split()) for line in spoken.splitlines() if line.strip()]
     return "; ".join(lines[-count:]) or "nothing"
 
 
 def read(engine: Engine, id: str, path: str) -> bytes:
     """One small file of a container."""
-    archive = io.BytesIO(b"".join(containers.got(engine, id, path)))
+    archive = io.BytesIO(b"".join(containers.download(engine, id, path)))
     with tarfile.open(fileobj=archive) as tar:
         for member in tar:
             if (file := tar.extractfile(member)) is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.fleet.docker import containers, networks
-from orchestrator.fleet.docker.containers import Limits, Listed, Mount
+from orchestrator.fleet.docker.containers import ContainerLimits, FoundContainer, Mount
 from orchestrator.fleet.docker.engine import Engine, NotThere, connect
 from orchestrator.fleet.docker.fleet import DockerFleet
 from orchestrator.fleet.docker.owner import SLOT, Owner, owner
@@ -24,7 +24,7 @@ BASE_IMAGE = "emufarm-base:bookworm"
 PROGRAM = Path(__file__).with_name("stand_in_container.py")
 INSIDE = "/stand_in.py"
 PATIENCE_S = 120.0
-SMALL = Limits(cpus=1.0, memory_mb=64, pids=32)
+SMALL = ContainerLimits(cpus=1.0, memory_mb=64, pids=32)
 
 Deed = Sequence[str]
 
@@ -91,7 +91,9 @@ class Run:
     async def fact(self) -> Fact:
         return await asyncio.wait_for(self.facts.get(), PATIENCE_S)
 
-    async def at_work(self, slot: str = "slot-00", number: int = 1) -> tuple[Listed, Listed]:
+    async def at_work(
+        self, slot: str = "slot-00", number: int = 1
+    ) -> tuple[FoundContainer, FoundContainer]:
         """The worker and the device of a slot's n-th pair, once both say so."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
@@ -100,14 +102,14 @@ class Run:
                     return found
                 await asyncio.sleep(0.1)
 
-    def pair(self, slot: str, number: int) -> tuple[Listed, Listed] | None:
-        found = containers.listed(self.engine, self.owner.label, f"{SLOT}={slot}")
+    def pair(self, slot: str, number: int) -> tuple[FoundContainer, FoundContainer] | None:
+        found = containers.find(self.engine, self.owner.label, f"{SLOT}={slot}")
         named = {one.name.rpartition(f"-{slot}.{number}-")[2]: one for one in found}
         both = (named.get("worker"), named.get("device"))
         if both[0] is None or both[1] is None:
             return None
         try:
-            words = [containers.said(self.engine, one.id, 10) for one in both if one]
+            words = [containers.log_tail(self.engine, one.id, 10) for one in both if one]
         except NotThere as error:
             told = [self.facts.get_nowait() for _ in range(self.facts.qsize())]
             raise AssertionError(f"the pair is gone: {told}") from error
@@ -121,7 +123,7 @@ class Run:
         """What the engine still has of it."""
         label = self.owner.label
         return [
-            *(one.name for one in containers.listed(self.engine, label)),
+            *(one.name for one in containers.find(self.engine, label)),
             *(one.name for one in networks.networks(self.engine, label)),
             *(one.name for one in networks.volumes(self.engine, label)),
         ]
@@ -131,7 +133,7 @@ async def ended(fleet: DockerFleet) -> None:
     await asyncio.wait_for(fleet.ended(), PATIENCE_S)
 
 
-def kill(engine: Engine, container: Listed) -> None:
+def kill(engine: Engine, container: FoundContainer) -> None:
     engine.ask("kill a container", lambda client: client.kill(container.id))
 
 

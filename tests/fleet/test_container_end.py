@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.fleet.docker.container_end import code, told
-from orchestrator.fleet.docker.containers import Limits, Seen
+from orchestrator.fleet.docker.containers import ContainerLimits, ContainerState
 
-LIMITS = Limits(cpus=1.0, memory_mb=64, pids=8)
+LIMITS = ContainerLimits(cpus=1.0, memory_mb=64, pids=8)
 
 
 OOM = "container OOM-killed: the device needed more than its 64 MB"
@@ -17,26 +17,35 @@ OOM = "container OOM-killed: the device needed more than its 64 MB"
     ("seen", "words"),
     [
         (None, ["the device's container is gone: somebody removed it"]),
-        (Seen("running"), []),
-        (Seen("exited", 1), ["the device's container ended with exit code 1"]),
+        (ContainerState("running"), []),
+        (ContainerState("exited", 1), ["the device's container ended with exit code 1"]),
         (
-            Seen("exited", 137, oom_killed=True),
+            ContainerState("exited", 137, oom_killed=True),
             [OOM, "the device's container ended with exit code 137"],
         ),
         (
-            Seen("running", unhealthy="adb: device offline", restarts=2),
+            ContainerState("running", unhealthy="adb: device offline", restarts=2),
             ["it was unhealthy: adb: device offline", "it had been restarted 2 times"],
         ),
-        (Seen("created", error="no such program"), ["no such program"]),
+        (ContainerState("created", error="no such program"), ["no such program"]),
     ],
 )
-def test_all_that_the_engine_knows_of_it_is_told(seen: Seen | None, words: list[str]) -> None:
+def test_all_that_the_engine_knows_of_it_is_told(
+    seen: ContainerState | None, words: list[str]
+) -> None:
     assert told("device", seen, LIMITS) == "; ".join(words)
 
 
 @pytest.mark.parametrize(
     ("seen", "number"),
-    [(None, None), (Seen("running"), None), (Seen("exited", 0), None), (Seen("exited", 137), 137)],
+    [
+        (None, None),
+        (ContainerState("running"), None),
+        (ContainerState("exited", 0), None),
+        (ContainerState("exited", 137), 137),
+    ],
 )
-def test_a_fact_has_a_code_where_something_failed(seen: Seen | None, number: int | None) -> None:
+def test_a_fact_has_a_code_where_something_failed(
+    seen: ContainerState | None, number: int | None
+) -> None:
     assert code(seen) == number

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.coordinator.agents import AgentNews
 from orchestrator.errors import UsageError
 from orchestrator.fleet.docker.agents import DockerAgents, agent_image
-from orchestrator.fleet.docker.containers import Limits
+from orchestrator.fleet.docker.containers import ContainerLimits
 from orchestrator.fleet.docker.engine import Engine, connect
 from orchestrator.fleet.docker.fleet import DockerFleet
 from tests.fleet import agent_farm as farm
@@ -71,7 +71,7 @@ class Farm:
 
 @asynccontextmanager
 async def running(
-    run: Run, image: str, slots: int = 1, limits: Limits | None = None
+    run: Run, image: str, slots: int = 1, limits: ContainerLimits | None = None
 ) -> AsyncIterator[Farm]:
     """Every slot's pair is at work; no agent is started yet. Whatever is waited for has its end."""
     agent = agent_image(run.engine, image)
@@ -192,7 +192,9 @@ try:
 except OSError as error:
     print(error.strerror)
 """
-    async with running(run, example, limits=Limits(cpus=0.5, memory_mb=128, pids=20)) as pairs:
+    async with running(
+        run, example, limits=ContainerLimits(cpus=0.5, memory_mb=128, pids=20)
+    ) as pairs:
         await pairs.fresh()
         told = await asyncio.to_thread(farm.inside, pairs.name("agent"), look)
         found = farm.inspected(pairs.name("agent"))["HostConfig"]
@@ -224,7 +226,7 @@ async def test_how_an_agent_ended_is_told_and_is_its_own_fault(
     run: Run, example: str, program: str, how: str
 ) -> None:
     image = farm.build("emufarm-test-agent:ways", program)
-    async with running(run, image, limits=Limits(cpus=1, memory_mb=64, pids=20)) as pairs:
+    async with running(run, image, limits=ContainerLimits(cpus=1, memory_mb=64, pids=20)) as pairs:
         await pairs.fresh()
         while True:
             news = await pairs.agents.agent(DEVICE, "ended")

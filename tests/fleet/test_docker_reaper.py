@@ -54,7 +54,7 @@ def killed(run: Run, *deed: str) -> None:
 
 def end(run: Run) -> None:
     """As workers do whose coordinator is gone."""
-    for one in containers.listed(run.engine, run.owner.label):
+    for one in containers.find(run.engine, run.owner.label):
         containers.stop(run.engine, one.id, 1)
 
 

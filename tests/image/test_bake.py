@@ -43,7 +43,7 @@ EMULATOR_ZIP = "images/sdk/emulator.zip"
 def left(builder: ImageBuilder, profile: Profile) -> list[str]:
     """What a bake left under its lock, named or not."""
     lock = builder.cache / "images" / f"{profile.name}.lock"
-    running = [one.name for one in containers.listed(builder.engine, work_of(lock))]
+    running = [one.name for one in containers.find(builder.engine, work_of(lock))]
     made = images_of(lock)
     return [*running, *images.untagged(builder.engine, made), *images.named(builder.engine, made)]
 
@@ -208,16 +208,16 @@ def test_a_full_disk_is_told_and_leaves_nothing(builder: ImageBuilder, inputs: B
         with pytest.raises(EmufarmError, match=r"(?i)no space left on device"):
             build_only(small, inputs)
         assert everything(engine) == set()
-        assert containers.listed(engine, BAKE) == ()
+        assert containers.find(engine, BAKE) == ()
         engine.close()
 
 
 @pytest.fixture
 def other(builder: ImageBuilder, baked: DockerImage) -> Iterator[str]:
     """A container of the baked image that is none of a bake's: a run's phone."""
-    spec = containers.Spec(
+    spec = containers.ContainerSpec(
         "emufarm-test-other", baked.image, ("600",), {"emufarm.test": "images"}, "none",
-        containers.Limits(1.0, 256, 64), entrypoint=("sleep",),
+        containers.ContainerLimits(1.0, 256, 64), entrypoint=("sleep",),
     )  # fmt: skip
     id = containers.create(builder.engine, spec)
     containers.start(builder.engine, id)
@@ -232,7 +232,7 @@ def test_a_sweep_leaves_the_phones_of_runs_alone(
     with build_lock(builder, profile.name):
         pass
     sweep_all(builder.engine, builder.cache)
-    assert containers.seen(builder.engine, other).state == "running"
+    assert containers.inspect(builder.engine, other).state == "running"
 
 
 def test_what_a_killed_bake_left_is_swept_by_the_next(
@@ -257,9 +257,9 @@ def test_what_a_killed_bake_left_is_swept_by_the_next(
     process.send_signal(signal.SIGKILL)
     process.wait(30)
     process.stderr.close()
-    assert containers.listed(builder.engine, work_of(lock))
+    assert containers.find(builder.engine, work_of(lock))
     with build_lock(builder, profile.name):
-        assert containers.listed(builder.engine, work_of(lock)) == ()
+        assert containers.find(builder.engine, work_of(lock)) == ()
         assert images.untagged(builder.engine, images_of(lock)) == ()
         assert set(images.named(builder.engine, images_of(lock))) == before
     assert not list(lock.parent.glob("*.made"))

@@ -34,15 +34,15 @@ def test_an_image_does_not_answer_for_itself(
     builder: ImageBuilder, baked: DockerImage, tmp_path: Path
 ) -> None:
     """Not by a program of the same name in the folder that it starts in."""
-    spec = containers.Spec(
+    spec = containers.ContainerSpec(
         "emufarm-test-fooled", baked.image, (), {BAKE: "a test"}, "none",
-        containers.Limits(1.0, 256, 64), writable=True,
+        containers.ContainerLimits(1.0, 256, 64), writable=True,
     )  # fmt: skip
     fake = {f"orchestrator/{name}": b"" for name in ("__init__.py", "pins/__init__.py")}
     id = containers.create(builder.engine, spec)
     try:
         answer = {**fake, "orchestrator/pins/image_contents.py": b"print('{}')"}
-        containers.put(builder.engine, id, "/var/emu", packed(answer))
+        containers.upload(builder.engine, id, "/var/emu", packed(answer))
         liar = images.commit(builder.engine, id, {BAKE: "", MAKER: "a test"})
     finally:
         containers.remove(builder.engine, id)
@@ -55,9 +55,9 @@ def test_an_image_does_not_answer_for_itself(
 
 def relabelled(builder: ImageBuilder, baked: DockerImage, *changes: str) -> str:
     """An image that holds the same and says something else of itself."""
-    spec = containers.Spec(
+    spec = containers.ContainerSpec(
         "emufarm-test-liar", baked.image, (), {BAKE: "a test"}, "none",
-        containers.Limits(1.0, 256, 64), writable=True,
+        containers.ContainerLimits(1.0, 256, 64), writable=True,
     )  # fmt: skip
     id = containers.create(builder.engine, spec)
     try:

@@ -19,13 +19,13 @@ from ...device.deadline import Deadline
 from ...errors import UsageError
 from . import containers, networks
 from .container_end import told
-from .containers import Limits, Seen, Spec
-from .engine import Engine, EngineAway, EngineRefused, Impossible, NotThere
+from .containers import ContainerLimits, ContainerSpec, ContainerState
+from .engine import BadRequest, Engine, EngineAway, EngineRefused, NotThere
 from .images import image
 from .owner import SLOT, Owner
 
 PORT = 8080  # where an agent listens, by convention
-LIMITS = Limits(cpus=1.0, memory_mb=1024, pids=256)
+LIMITS = ContainerLimits(cpus=1.0, memory_mb=1024, pids=256)
 # The engine's own resolver would ask the internet's for it: nobody answers there.
 _NO_RESOLVER = ("127.0.0.1",)
 _END_S, _LOOK_S = 2.0, 0.05  # for the engine to notice an end that its worker has felt
@@ -36,7 +36,7 @@ _LINES, _WORDS = 20, 2000
 class AgentImage:
     name: str
     id: str  # what runs, whatever the name comes to mean meanwhile
-    limits: Limits = LIMITS
+    limits: ContainerLimits = LIMITS
     volumes: tuple[
         str, ...
     ] = ()  # in memory, within its limit: it may not fill this machine's disk
@@ -70,7 +70,7 @@ class Cell:
 
     def open(self, worker: str) -> None:
         """With the slot's worker in it, before that one starts."""
-        networks.make_network(self.engine, self.network, self.labels, alone=True)
+        networks.make_network(self.engine, self.network, self.labels, isolated=True)
         networks.join(self.engine, self.network, worker)
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class DockerAgents:
         id = containers.create(self._engine, self._spec(device, cell))
         try:
             containers.start(self._engine, id)
-        except Impossible as error:  # its image names a program that is not in it, for example
+        except BadRequest as error:  # its image names a program that is not in it, for example
             return AgentNews(text=str(error), fault="agent")
         address = containers.address(self._engine, id, cell.network)
         if not address:
@@ -135,11 +135,11 @@ class DockerAgents:
 
     def _how(self, container: str) -> str:
         deadline = Deadline(_END_S)
-        seen = containers.seen(self._sooner, container)
+        seen = containers.inspect(self._sooner, container)
         while seen.exit_code is None and not deadline.passed:
             time.sleep(_LOOK_S)
-            seen = containers.seen(self._sooner, container)
-        words = containers.said(self._sooner, container, _LINES)[-_WORDS:]
+            seen = containers.inspect(self._sooner, container)
+        words = containers.log_tail(self._sooner, container, _LINES)[-_WORDS:]
         how = _told(seen, self._image.limits)
         return f"{how}; its last words: {words}" if words else how
 
@@ -149,8 +149,8 @@ class DockerAgents:
     def _name(self, device: str) -> str:
         return f"{self._owner.name}-{device}-agent"
 
-    def _spec(self, device: str, cell: Cell) -> Spec:
-        return Spec(
+    def _spec(self, device: str, cell: Cell) -> ContainerSpec:
+        return ContainerSpec(
             name=self._name(device),
             image=self._image.id,
             command=(),
@@ -162,5 +162,5 @@ class DockerAgents:
         )
 
 
-def _told(seen: Seen, limits: Limits) -> str:
+def _told(seen: ContainerState, limits: ContainerLimits) -> str:
     return told("agent", seen, limits) or "its container runs on"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .containers import Limits, Seen
+from .containers import ContainerLimits, ContainerState
 
 
-def told(what: str, seen: Seen | None, limits: Limits) -> str:
+def told(what: str, seen: ContainerState | None, limits: ContainerLimits) -> str:
     """One line; empty where it still runs and is well. `seen` is None where it is gone."""
     if seen is None:
         return f"the {what}'s container is gone: somebody removed it"
@@ -23,6 +23,6 @@ def told(what: str, seen: Seen | None, limits: Limits) -> str:
     return "; ".join(parts)
 
 
-def code(seen: Seen | None) -> int | None:
+def code(seen: ContainerState | None) -> int | None:
     """As a fact has it: None where nothing ended, or nothing can be said."""
     return seen.exit_code or None if seen else None

@@ -1,7 +1,7 @@
-"""How is the Docker engine asked? The only module that knows the SDK; everything else asks here.
+"""Calls to the Docker engine: the only module that imports the Docker SDK.
 
-A question is a function of the SDK's client. Whatever it raises comes out as one of three errors:
-nobody answered, the engine said no, or there is no such thing.
+A call is a function of the SDK's client. Whatever the SDK raises becomes one of three errors:
+EngineAway (no answer), EngineRefused (the engine refused), NotThere (it knows no such object).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from docker.utils import kwargs_from_env
 
 from ...errors import EmufarmError, UsageError
 
-CONNECT_S = 5  # for an engine to say who it is
-ANSWER_S = 60  # for anything else it is asked; building has its own
+CONNECT_S = 5  # for the first answer
+ANSWER_S = 60  # for any other answer; builds have their own limit
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 START = (
     "start one (`systemctl start docker`, or `dockerd` as root), name another with DOCKER_HOST, or "
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class EngineAbsent(UsageError):
-    """There is none to work with."""
+    """No engine answers."""
 
     def __init__(self, why: str) -> None:
         super().__init__(f"{why}: {START}")
@@ -39,21 +39,21 @@ class EngineAbsent(UsageError):
 
 
 class EngineAway(EmufarmError):
-    """It answered before and does not now: ended, restarted, overloaded."""
+    """The engine answered before and does not now: it ended, restarts, or is overloaded."""
 
     transient = True
 
 
 class EngineRefused(EmufarmError):
-    """It answered, and said no."""
+    """The engine answered, and refused."""
 
 
 class NotThere(EngineRefused):
-    """It knows no such container, image, network or volume."""
+    """The engine knows no such container, image, network or volume."""
 
 
-class Impossible(EngineRefused):
-    """What was asked for can never work: to start a program that is not in its image, say."""
+class BadRequest(EngineRefused):
+    """The request can never work, for example to start a program that is not in its image."""
 
 
 class Engine:
@@ -64,21 +64,21 @@ class Engine:
         self._env = env
         self.host = host
 
-    def sooner(self, seconds: int) -> Engine:
-        """The same engine, for somebody who gives it less time, and asks at its door each time: an
-        engine on its way out still answers those who are inside."""
-        hurried = connect(self._env, seconds)
-        hurried._client.headers["Connection"] = "close"
-        return hurried
+    def impatient(self, seconds: int) -> Engine:
+        """The same engine with a shorter time limit, and a new connection for each call: an engine
+        that is shutting down still answers on connections that are open."""
+        other = connect(self._env, seconds)
+        other._client.headers["Connection"] = "close"
+        return other
 
-    def ask(self, what: str, question: Callable[[APIClient], T]) -> T:
-        """`what` completes the sentence "cannot ...", for the person who reads it."""
+    def ask(self, what: str, call: Callable[[APIClient], T]) -> T:
+        """`what` completes the sentence "cannot ..." of an error's text."""
         try:
-            return question(self._client)
+            return call(self._client)
         except NotFound as error:
             raise NotThere(_refusal(what, error)) from error
         except APIError as error:
-            refused = Impossible if error.status_code == _BAD_REQUEST else EngineRefused
+            refused = BadRequest if error.status_code == _BAD_REQUEST else EngineRefused
             raise refused(_refusal(what, error)) from error
         # What the SDK's own transport raises is an OSError, time-outs included.
         except (DockerException, OSError) as error:
@@ -89,7 +89,7 @@ class Engine:
 
     @cached_property
     def cpus(self) -> int:
-        """How many it has; it refuses to bound a container to more."""
+        """How many the engine has; it refuses a container limit above that."""
         return int(self.ask("learn the engine's facts", lambda client: client.info())["NCPU"])
 
     def answers(self) -> bool:
@@ -104,8 +104,8 @@ class Engine:
 
 
 def connect(env: Mapping[str, str] = environ, seconds: int = ANSWER_S) -> Engine:
-    """The engine that DOCKER_HOST names, else the usual one; EngineAbsent, with the command that
-    starts one, where none answers."""
+    """The engine that DOCKER_HOST names, else the default one. EngineAbsent where none answers;
+    its text has the command that starts one."""
     host = env.get("DOCKER_HOST") or DEFAULT_HOST
     try:
         tls = kwargs_from_env(dict(env)).get("tls", False)
@@ -117,12 +117,12 @@ def connect(env: Mapping[str, str] = environ, seconds: int = ANSWER_S) -> Engine
 
 
 def _refusal(what: str, error: APIError) -> str:
-    said = (error.explanation or str(error)).strip()
-    return f"cannot {what}: the Docker engine says: {said}"
+    explanation = (error.explanation or str(error)).strip()
+    return f"cannot {what}: the Docker engine says: {explanation}"
 
 
 def _first_cause(error: BaseException) -> str:
-    """The SDK wraps a socket's error several times; what it says itself is at the bottom."""
+    """The SDK wraps a socket's error several times; the innermost has the useful text."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error
     return str(error) or repr(error)

@@ -27,7 +27,7 @@ class DockerFleet:
     def __init__(self, count: int, terms: DockerTerms, on_fact: Callable[[Fact], None]) -> None:
         # The engine's answers take a while: a thread for each slot's pair, its agent, the watch.
         self._threads = ThreadPoolExecutor(2 * count + 1, thread_name_prefix="docker")
-        self._engine = terms.engine.sooner(LOOK_S)
+        self._engine = terms.engine.impatient(LOOK_S)
         self._watch = Watch(self._engine, terms.owner.label, self._threads, terms.away_s)
         self.slots = tuple(
             Slot(number, terms.bounds, self._pair, on_fact) for number in range(count)

@@ -1,4 +1,4 @@
-"""Which images has the engine, and how is one built, committed, named, pushed and removed?"""
+"""Images on the Docker engine: found, built, committed, tagged, pushed and removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import IO, Any
 from ...errors import EmufarmError
 from .engine import Engine, EngineRefused, NotThere
 
-SILENT_S = 3600  # how long one step of a build may say nothing
+SILENT_S = 3600  # how long one step of a build may be silent
 COMMIT_S = 900  # a snapshot's gigabytes are written once more
 
 
@@ -24,39 +24,40 @@ class Image:
     tags: tuple[str, ...]
     labels: Mapping[str, str]
     size: int
-    volumes: tuple[str, ...]  # where it wants a disk of its own
+    volumes: tuple[str, ...]  # the folders that it declares as volumes
 
 
 def image(engine: Engine, name: str) -> Image | None:
     """By its tag or id; None where the engine has none."""
     try:
-        told = engine.ask(f"look at the image {name}", partial(_inspected, name=name))
+        found = engine.ask(f"look at the image {name}", partial(_inspect, name=name))
     except NotThere:
         return None
     return Image(
-        id=told["Id"],
-        tags=tuple(told["RepoTags"] or ()),
-        labels=told["Config"].get("Labels") or {},
-        size=told["Size"],
-        volumes=tuple(told["Config"].get("Volumes") or ()),
+        id=found["Id"],
+        tags=tuple(found["RepoTags"] or ()),
+        labels=found["Config"].get("Labels") or {},
+        size=found["Size"],
+        volumes=tuple(found["Config"].get("Volumes") or ()),
     )
 
 
-def _inspected(client: Any, name: str) -> Any:
+def _inspect(client: Any, name: str) -> Any:
     return client.inspect_image(name)
 
 
 def named(engine: Engine, label: str) -> dict[str, str]:
-    """Each name of those that have the label, with its image's id."""
+    """The tags of all images with the label, each with its image's id."""
     found = engine.ask("list images", lambda client: client.images(filters={"label": [label]}))
     tags = [(tag, one["Id"]) for one in found for tag in one["RepoTags"] or ()]
     return {tag: id for tag, id in tags if tag != "<none>:<none>"}
 
 
 def untagged(engine: Engine, label: str) -> tuple[str, ...]:
-    """The ids of those that have the label and no name; what others are built on is not listed."""
-    asked = {"label": [label], "dangling": True}
-    found = engine.ask("list images", lambda client: client.images(filters=asked))
+    """The ids of images with the label and no tag; those that others are built on are not
+    listed."""
+    filters = {"label": [label], "dangling": True}
+    found = engine.ask("list images", lambda client: client.images(filters=filters))
     return tuple(one["Id"] for one in found)
 
 
@@ -69,9 +70,9 @@ def build(
     labels: Mapping[str, str],
     fresh: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """What the engine says of it, piece by piece; to stop listening is to stop the build."""
+    """The engine's progress messages; to stop reading them stops the build."""
     what = f"build {dockerfile}"
-    said = engine.ask(
+    messages = engine.ask(
         what,
         lambda client: client.build(
             fileobj=context,
@@ -86,22 +87,22 @@ def build(
             timeout=SILENT_S,
         ),
     )
-    return _pieces(engine, what, said)
+    return _messages(engine, what, messages)
 
 
 def commit(engine: Engine, container: str, labels: Mapping[str, str]) -> str:
-    """An image without a name that starts as the container's own does, without its arguments."""
+    """An untagged image with the container's entry point, and without its arguments."""
     changes = ["CMD []", *(f'LABEL "{name}"="{value}"' for name, value in labels.items())]
 
-    def asked(client: Any) -> str:
-        # The SDK takes no time for this call alone; whoever asks meanwhile is only more patient.
+    def request(client: Any) -> str:
+        # The SDK has no time limit per call; a longer one for all calls meanwhile does no harm.
         usual, client.timeout = client.timeout, COMMIT_S
         try:
             return str(client.commit(container, changes=changes)["Id"])
         finally:
             client.timeout = usual
 
-    return engine.ask(f"commit the container {container[:12]}", asked)
+    return engine.ask(f"commit the container {container[:12]}", request)
 
 
 def give_tag(engine: Engine, id: str, tag: str) -> None:
@@ -110,8 +111,8 @@ def give_tag(engine: Engine, id: str, tag: str) -> None:
 
 
 def remove(engine: Engine, ids: Sequence[str]) -> None:
-    """By ids or names: one that a container has, or that is built upon, stays. An image goes with
-    its last name."""
+    """By ids or tags. An image that a container uses or another is built on stays; one with several
+    tags loses only the given one."""
     for id in ids:
         try:
             engine.ask(f"remove the image {id}", partial(_remove, id=id))
@@ -127,20 +128,20 @@ def _remove(client: Any, id: str) -> None:
 
 
 def push(engine: Engine, tag: str, name: str) -> Iterator[dict[str, Any]]:
-    """Under another name, which it keeps; the last pieces hold its digest in the registry."""
+    """Tags and pushes it under another name; the last messages hold its registry digest."""
     give_tag(engine, tag, name)
     repository, _, version = name.rpartition(":")
     what = f"push {name}"
-    said = engine.ask(
+    messages = engine.ask(
         what, lambda client: client.push(repository, tag=version, stream=True, decode=True)
     )
-    return _pieces(engine, what, said)
+    return _messages(engine, what, messages)
 
 
-def _pieces(engine: Engine, what: str, said: Iterator[Any]) -> Iterator[dict[str, Any]]:
+def _messages(engine: Engine, what: str, messages: Iterator[Any]) -> Iterator[dict[str, Any]]:
     try:
-        while (piece := engine.ask(what, lambda client: next(said, None))) is not None:
-            yield piece
+        while (message := engine.ask(what, lambda client: next(messages, None))) is not None:
+            yield message
     finally:
-        if hasattr(said, "close"):
-            said.close()
+        if hasattr(messages, "close"):
+            messages.close()

@@ -1,4 +1,4 @@
-"""Networks and volumes on the engine: made, found by label, removed."""
+"""Networks and volumes on the Docker engine: made, found by label, removed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from .engine import Engine, NotThere
 
-# The bridge has no address on this machine, so nothing but its own members can be reached from it.
-# Without that an internal network still reaches the other networks' gateways.
-_ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+# The bridge has no address on this machine, so its members reach nothing but each other. Without
+# that an internal network still reaches the other networks' gateways.
+_ISOLATED = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 
 
 @dataclass(frozen=True)
@@ -28,23 +28,23 @@ class Volume:
 
 
 def make_network(
-    engine: Engine, name: str, labels: Mapping[str, str], *, alone: bool = False
+    engine: Engine, name: str, labels: Mapping[str, str], *, isolated: bool = False
 ) -> Network:
-    """A bridge; `alone`: its members reach each other and nothing else."""
+    """A bridge; `isolated`: its members reach each other and nothing else."""
     made = engine.ask(
         f"make the network {name}",
         lambda client: client.create_network(
-            name, driver="bridge", labels=dict(labels), internal=alone, check_duplicate=True,
-            options=_ALONE if alone else {},
+            name, driver="bridge", labels=dict(labels), internal=isolated, check_duplicate=True,
+            options=_ISOLATED if isolated else {},
         ),
     )  # fmt: skip
-    told = engine.ask(f"look at the network {name}", lambda c: c.inspect_network(made["Id"]))
-    gateways = [one.get("Gateway", "") for one in told["IPAM"]["Config"] or [{}]]
+    found = engine.ask(f"look at the network {name}", lambda c: c.inspect_network(made["Id"]))
+    gateways = [one.get("Gateway", "") for one in found["IPAM"]["Config"] or [{}]]
     return Network(made["Id"], name, labels, gateways[0].split("/")[0])
 
 
 def join(engine: Engine, network: str, container: str) -> None:
-    """One more network for a container."""
+    """Puts a container in one more network."""
     engine.ask(
         f"join the network {network}",
         lambda client: client.connect_container_to_network(container, network),
@@ -57,25 +57,25 @@ def networks(engine: Engine, label: str) -> tuple[Network, ...]:
 
 
 def remove_network(engine: Engine, network: Network) -> None:
-    """With members that are no more: a killed engine may have kept them on its list."""
+    """Also removes members that no longer exist: a killed engine may have kept them on its list."""
     what = f"remove the network {network.name}"
     try:
         members = engine.ask(what, lambda client: client.inspect_network(network.id))["Containers"]
         for member in members or {}:
-            _leave(engine, network, member)
+            _disconnect(engine, network, member)
         engine.ask(what, lambda client: client.remove_network(network.id))
     except NotThere:
         return
 
 
-def _leave(engine: Engine, network: Network, member: str) -> None:
-    what = f"part {member[:12]} from the network {network.name}"
+def _disconnect(engine: Engine, network: Network, member: str) -> None:
+    what = f"disconnect {member[:12]} from the network {network.name}"
 
-    def leave(client: Any) -> None:
+    def disconnect(client: Any) -> None:
         client.disconnect_container_from_network(member, network.id, force=True)
 
     try:
-        engine.ask(what, leave)
+        engine.ask(what, disconnect)
     except NotThere:
         return
 

@@ -1,6 +1,6 @@
-"""Whose is a thing on the engine? Its labels say: which run's, and which file that run holds.
+"""The labels of a run's objects on the engine: which run owns them, and which lock file it holds.
 
-A run is alive while somebody holds its lock file, so nothing here needs a process id or a clock.
+A run is alive while a process holds its lock file, so no process id and no clock is needed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 
 RUN, SLOT, LOCK, IMAGE = "emufarm.run", "emufarm.slot", "emufarm.lock", "emufarm.image"
 WORKER, DEVICE = "-worker", "-device"  # how the names of a pair's containers end
-STAGING = "staging"  # beside the lock: what of a run's evidence is still on its way
+STAGING = "staging"  # beside the lock: evidence that is still on its way to the coordinator
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A run, as the engine knows it."""
+    """A run, as its labels on the engine name it."""
 
     run: str
     lock: Path
@@ -30,13 +30,14 @@ class Owner:
 
     @property
     def label(self) -> str:
-        """What finds all that is its own."""
+        """The filter that finds all of its objects."""
         return f"{RUN}={self.run}"
 
     @property
     def name(self) -> str:
-        """Of its containers. Not the run's own: an engine tells names to all who share a network,
-        and an agent may not know which run it is in."""
+        """The prefix of its containers' names. It does not contain the run's name: an engine
+        resolves container names for all who share a network, and an agent must not learn which run
+        it is in."""
         return f"emufarm-{self.run.rpartition('-')[2]}"
 
     @property
@@ -45,14 +46,14 @@ class Owner:
 
 
 def owner(lock: Path) -> Owner:
-    """By the lock file in its folder: two runs of one name in two places are two, and one that is
-    reached by a link is one."""
+    """The owner with this lock file. Runs of one name in two folders are two owners; a run that is
+    reached by a link is the same one."""
     place = lock.resolve()
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", place.parent.name)[:40]
     return Owner(f"{name}-{sha256(os.fsencode(place)).hexdigest()[:8]}", place)
 
 
 def labelled(labels: Mapping[str, str]) -> Owner | None:
-    """Whose labels these are; None where they are not whole."""
+    """The owner that these labels name; None where one is missing."""
     run, lock = labels.get(RUN), labels.get(LOCK)
     return Owner(run, Path(lock)) if run and lock else None

@@ -20,7 +20,7 @@ from ..threads import whole
 from . import containers
 from .agents import Cell
 from .container_end import code, told
-from .containers import Seen
+from .containers import ContainerState
 from .engine import EngineAway, EngineRefused, NotThere
 from .owner import SLOT, WORKER
 from .salvage import PLACE as STAGING
@@ -67,7 +67,7 @@ class DockerPair:
     def _make(self) -> tuple[str, str]:
         """Both run; the worker waits for its device by itself."""
         worker = containers.create(self._engine, worker_spec(self._terms, self._slot))
-        containers.put(self._engine, worker, STAGING, _folder(self._slot.name))
+        containers.upload(self._engine, worker, STAGING, _folder(self._slot.name))
         if self._terms.agent is not None:
             self._cell.open(worker)
         containers.start(self._engine, worker)
@@ -76,7 +76,7 @@ class DockerPair:
             containers.start(self._engine, device)
         except EngineRefused:
             # Where the worker has ended there is nothing to join; how it ended is told.
-            if containers.seen(self._engine, worker).exit_code is None:
+            if containers.inspect(self._engine, worker).exit_code is None:
                 raise
         return worker, device
 
@@ -133,7 +133,7 @@ class DockerPair:
     async def _words(self, why: str, container: str) -> str:
         """With what it said last."""
         try:
-            said = await self._whole(lambda: containers.said(self._engine, container, _LINES))
+            said = await self._whole(lambda: containers.log_tail(self._engine, container, _LINES))
         except NotThere:
             said = ""
         return f"{why}\n{said}".strip()
@@ -141,13 +141,13 @@ class DockerPair:
     def _ran(self, device: str) -> bool:
         """Whether its emulator ever did; else no worker can be at anything."""
         try:
-            return STARTED in containers.said(self._engine, device, _LOG_LINES)
+            return STARTED in containers.log_tail(self._engine, device, _LOG_LINES)
         except NotThere:
             return True  # nobody can tell: its worker gets its time
 
-    def _seen(self, container: str) -> Seen | None:
+    def _seen(self, container: str) -> ContainerState | None:
         try:
-            return containers.seen(self._engine, container)
+            return containers.inspect(self._engine, container)
         except NotThere:
             return None
 
@@ -161,7 +161,7 @@ class DockerPair:
     def _clear(self) -> None:
         """The worker gives its lease back; then nothing of the slot is on the engine."""
         slot = f"{SLOT}={self._slot.name}"
-        own = containers.listed(self._engine, self._terms.owner.label, slot)
+        own = containers.find(self._engine, self._terms.owner.label, slot)
         for container in own:
             if container.name.endswith(WORKER):
                 containers.stop(self._engine, container.id, STOP_S)
@@ -172,7 +172,7 @@ class DockerPair:
             self._cell.close()
 
     def _keep_log(self, worker: str) -> None:
-        words = containers.said(self._engine, worker, _LOG_LINES)
+        words = containers.log_tail(self._engine, worker, _LOG_LINES)
         log = self._terms.logs / f"{self._slot.name}.worker.log"
         try:
             with log.open("a", encoding="utf-8") as file:

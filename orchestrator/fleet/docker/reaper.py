@@ -34,7 +34,7 @@ class Reaped:
 def owners(engine: Engine) -> tuple[Owner, ...]:
     """Every run that has anything here."""
     labels = [
-        *(one.labels for one in containers.listed(engine, RUN)),
+        *(one.labels for one in containers.find(engine, RUN)),
         *(one.labels for one in networks.networks(engine, RUN)),
         *(one.labels for one in networks.volumes(engine, RUN)),
     ]
@@ -76,7 +76,7 @@ def _require_dead(engine: Engine, owner: Owner) -> None:
     this engine. Workers without a coordinator end by themselves; one at work has one."""
     if owner.lock.exists():
         return
-    workers = (one for one in containers.listed(engine, owner.label) if one.name.endswith(WORKER))
+    workers = (one for one in containers.find(engine, owner.label) if one.name.endswith(WORKER))
     if any(one.state == "running" for one in workers):
         raise EmufarmError(
             f"{owner.lock} is not here and its workers are at work: it may be run from elsewhere"
@@ -94,7 +94,7 @@ def clear_pairs(engine: Engine, owner: Owner, say: Say) -> int:
     """All but its networks, through which what is salvaged may still have to be sent: how many
     slots had left something."""
     slots = 0
-    for container in containers.listed(engine, owner.label):
+    for container in containers.find(engine, owner.label):
         containers.remove(engine, container.id)
     for volume in networks.volumes(engine, owner.label):
         slots += _salvage(engine, owner, volume, say)

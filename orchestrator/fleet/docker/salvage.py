@@ -16,13 +16,13 @@ from ...evidence.bundle import wall_ms
 from ...evidence.manifest import sealed, sync_folder
 from ...worker.staging import ATTEMPT, BUNDLE
 from . import containers
-from .containers import Limits, Mount, Spec
+from .containers import ContainerLimits, ContainerSpec, Mount
 from .engine import Engine
 from .networks import Volume
 from .owner import IMAGE, Owner
 
 PLACE = "/staging"  # where a worker's container has the volume; a slot's own is below it
-_LIMITS = Limits(cpus=1.0, memory_mb=64, pids=16)
+_LIMITS = ContainerLimits(cpus=1.0, memory_mb=64, pids=16)
 
 
 def bring_home(engine: Engine, owner: Owner, volume: Volume) -> int:
@@ -56,7 +56,7 @@ def _copy_out(engine: Engine, owner: Owner, volume: Volume, folder: Path) -> Non
     image = volume.labels.get(IMAGE)
     if not image:
         raise EmufarmError(f"the volume {volume.name} does not say which image reads it")
-    spec = Spec(
+    spec = ContainerSpec(
         f"{owner.name}-salvage", image, ("true",), owner.labels, "none", _LIMITS,
         mounts=(Mount(PLACE, volume.name, volume=True),),
     )  # fmt: skip
@@ -64,7 +64,7 @@ def _copy_out(engine: Engine, owner: Owner, volume: Volume, folder: Path) -> Non
     reader = containers.create(engine, spec)
     try:
         with tempfile.TemporaryFile(dir=folder) as archive:
-            for piece in containers.got(engine, reader, PLACE):
+            for piece in containers.download(engine, reader, PLACE):
                 archive.write(piece)
             archive.seek(0)
             with tarfile.open(fileobj=archive, mode="r:") as members:

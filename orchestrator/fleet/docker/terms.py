@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..slot import Bounds, Slot
 from .agents import AgentImage
-from .containers import Limits, Mount, Spec
+from .containers import ContainerLimits, ContainerSpec, Mount
 from .engine import Engine
 from .owner import DEVICE, SLOT, WORKER, Owner
 from .salvage import PLACE as STAGING
@@ -22,7 +22,7 @@ class Part:
     """One of the two containers, as every slot has it."""
 
     image: str
-    limits: Limits
+    limits: ContainerLimits
     mounts: tuple[Mount, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     kvm: bool = False
@@ -47,9 +47,9 @@ class DockerTerms:
     away_s: float = AWAY_S  # for an engine that does not answer
 
 
-def worker_spec(terms: DockerTerms, slot: Slot) -> Spec:
+def worker_spec(terms: DockerTerms, slot: Slot) -> ContainerSpec:
     part = terms.worker
-    return Spec(
+    return ContainerSpec(
         name=_name(terms, slot, WORKER),
         image=part.image,
         command=tuple(terms.worker_command(slot.device, f"{STAGING}/{slot.name}")),
@@ -62,10 +62,10 @@ def worker_spec(terms: DockerTerms, slot: Slot) -> Spec:
     )
 
 
-def device_spec(terms: DockerTerms, slot: Slot, worker: str) -> Spec:
+def device_spec(terms: DockerTerms, slot: Slot, worker: str) -> ContainerSpec:
     """In its worker's network namespace."""
     part = terms.device
-    return Spec(
+    return ContainerSpec(
         name=_name(terms, slot, DEVICE),
         image=part.image,
         command=tuple(terms.device_command(slot.number)),

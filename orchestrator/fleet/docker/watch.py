@@ -53,7 +53,7 @@ class Watch:
         asked = dict(self._waiting)  # what came later may not be on the engine's list yet
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(
-            self._threads, containers.listed, self._engine, self._label
+            self._threads, containers.find, self._engine, self._label
         )
         living = {one.id for one in found if not one.ended}
         for container, ended in asked.items():
