@@ -16,15 +16,14 @@ from . import (
     cases,
     clean,
     compare,
-    controls,
     coordinator,
     device,
     device_image,
     doctor,
     export,
-    images,
+    image,
     plan,
-    reporting,
+    report,
     reproduce,
     run,
     schema,
@@ -46,7 +45,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("resume")(run.resume)
 app.command("plan")(plan.plan)
-app.command("report")(reporting.report)
+app.command("report")(report.report)
 app.command("audit")(audit.audit)
 app.command("verify")(verify.verify)
 app.command("reproduce")(reproduce.reproduce)
@@ -57,12 +56,11 @@ app.command("doctor")(doctor.doctor)
 app.command("clean")(clean.clean)
 app.command("coordinator")(coordinator.coordinator)
 app.command("worker")(worker.worker)
-cases.app.command("check")(controls.check)
 app.add_typer(cases.app, name="cases")
 device.app.command("bake")(device_image.bake)
 device.app.command("prove")(device_image.prove)
 app.add_typer(device.app, name="device")
-app.add_typer(images.app, name="image")
+app.add_typer(image.app, name="image")
 app.add_typer(sim.app, name="sim", short_help="Boot a simulated phone, and keep it until Ctrl-C.")
 
 

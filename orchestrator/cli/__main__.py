@@ -1,4 +1,4 @@
-"""`python -m orchestrator.cli`: the command line, for processes that the farm starts itself."""
+"""`python -m orchestrator.cli`: the command line, for processes that the farm starts."""
 
 from __future__ import annotations
 

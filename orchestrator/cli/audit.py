@@ -1,4 +1,4 @@
-"""`emufarm audit`."""
+"""`emufarm audit`: checks the evidence of a run or bundle against every rule."""
 
 from __future__ import annotations
 

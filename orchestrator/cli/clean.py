@@ -1,4 +1,4 @@
-"""`emufarm clean`."""
+"""`emufarm clean`: removes what killed runs and builds left on the Docker engine."""
 
 from __future__ import annotations
 

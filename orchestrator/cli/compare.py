@@ -1,4 +1,4 @@
-"""`emufarm compare`."""
+"""`emufarm compare`: compares two runs of the same episodes."""
 
 from __future__ import annotations
 

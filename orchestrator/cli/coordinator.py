@@ -1,4 +1,4 @@
-"""`emufarm coordinator`."""
+"""`emufarm coordinator`: serves a planned run to workers that somebody else starts."""
 
 from __future__ import annotations
 

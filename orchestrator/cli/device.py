@@ -1,4 +1,4 @@
-"""`emufarm device check`."""
+"""`emufarm device check`: checks a phone against everything that the farm relies on."""
 
 from __future__ import annotations
 

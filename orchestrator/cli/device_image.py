@@ -1,4 +1,4 @@
-"""`emufarm device bake|prove`: run beside a device's supervisor while its image is made."""
+"""`emufarm device bake` and `device prove`: run beside a supervisor while its image is made."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def bake(
     Example: emufarm device bake sim-api34 --control-port 5600 --control-token-file control.token
     """
     wanted = load_profile(profile)
-    there = {apk.package: (apks or Path()) / f"{apk.package}.apk" for apk in wanted.apks}
+    apk_files = {apk.package: (apks or Path()) / f"{apk.package}.apk" for apk in wanted.apks}
     phone = _booted(control_port, control_token_file, boot)
-    baked = bake_phone(phone, wanted, secrets.token_hex(8), _say, there)
+    baked = bake_phone(phone, wanted, secrets.token_hex(8), _notify, apk_files)
     cpu = host_facts()["cpu"]["model"]
-    told = {**asdict(baked), "host_cpu": cpu if isinstance(cpu, str) else f"unknown: {cpu['why']}"}
+    facts = {**asdict(baked), "host_cpu": cpu if isinstance(cpu, str) else f"unknown: {cpu['why']}"}
     # First what was learned, then the end: a phone that hangs at its end is the engine's to see.
-    typer.echo(json.dumps(told))
-    _say("switching the phone off")
+    typer.echo(json.dumps(facts))
+    _notify("switching the phone off")
     phone.console.kill()
 
 
@@ -65,7 +65,7 @@ def prove(
     --control-token-file control.token
     """
     held = read_lock(lock)
-    prove_phone(_booted(control_port, control_token_file, boot), held, _say)
+    prove_phone(_booted(control_port, control_token_file, boot), held, _notify)
     typer.echo(json.dumps({"proven": held.digest}))
 
 
@@ -74,8 +74,8 @@ def _booted(port: int, token_file: Path, seconds: float) -> Device:
         token = token_file.read_text(encoding="ascii").strip()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"cannot read the secret in {token_file}: {error}") from error
-    return wait_booted(attach(port, token, seconds, _say), seconds, _say)
+    return wait_booted(attach(port, token, seconds, _notify), seconds, _notify)
 
 
-def _say(line: str) -> None:
+def _notify(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

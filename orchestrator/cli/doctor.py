@@ -1,4 +1,4 @@
-"""`emufarm doctor`."""
+"""`emufarm doctor`: shows what a run would record of this machine, and what is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm export`."""
+"""`emufarm export`: writes a run's episodes as CSV or JUnit XML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm plan`."""
+"""`emufarm plan`: shows the episodes that a run would consist of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm reproduce`."""
+"""`emufarm reproduce`: runs a run's plan again and shows what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm run` and `emufarm resume`."""
+"""`emufarm run` and `emufarm resume`: run cases, show the progress and the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm schema`."""
+"""`emufarm schema`: prints or writes the JSON Schemas of the farm's documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as aligned text, for a terminal and for a pipe alike."""
+"""Formats rows as aligned text, for a terminal and for a pipe alike."""
 
 from __future__ import annotations
 

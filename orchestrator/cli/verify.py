@@ -1,4 +1,4 @@
-"""`emufarm verify`."""
+"""`emufarm verify`: checks every byte and every decision of a run, offline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm report`."""
+"""`emufarm report`: computes a run's report again, writes it and shows it."""
 
 from __future__ import annotations
 

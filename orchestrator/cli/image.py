@@ -1,4 +1,4 @@
-"""`emufarm image build`, `bake`, `verify`, `list` and `push`."""
+"""`emufarm image`: builds, bakes, verifies, lists and pushes container images."""
 
 from __future__ import annotations
 
