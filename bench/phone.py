@@ -20,7 +20,7 @@ import adbutils
 
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.phone import Device
-from orchestrator.farm.phones import boot, simulated_phone, simulator
+from orchestrator.farm.simulated_phone import boot, simulated_phone, simulator
 from orchestrator.fleet.local import ports
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.image.simphone import simphone

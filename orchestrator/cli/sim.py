@@ -14,7 +14,7 @@ import typer
 
 from ..device.adb import adb_binary
 from ..errors import EmufarmError
-from ..farm.phones import boot, simulated_phone
+from ..farm.simulated_phone import boot, simulated_phone
 from ..fleet.local.exits import as_shell
 from ..fleet.local.last_words import last_words
 from ..image.golden_cache import cache_folder

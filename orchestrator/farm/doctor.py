@@ -59,23 +59,23 @@ def gather(runs: Path) -> dict[str, Any]:
 
 
 def image_facts() -> Any:
-    """Of the image that a run here would use, where an earlier one baked it."""
+    """Facts of the image that a run here would use, if an earlier run baked it."""
     try:
         lock = cached_lock(load_profile(RunSettings.profile))
     except BadLock:
         return unknown("it is not baked yet: the first run does it")
     except EmufarmError as error:
         return unknown(str(error))
-    return fill_unknown(lock.as_json(), "the emulator did not tell it")
+    return fill_unknown(lock.as_json(), "the emulator did not report it")
 
 
 def folder_facts(folder: Path) -> dict[str, Any]:
-    """Of the nearest folder that exists: the rest would be made below it."""
-    there = folder.absolute()
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    free = shutil.disk_usage(there).free // MB
-    writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    """Facts of the nearest folder that exists: the rest would be made below it."""
+    nearest = folder.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    free = shutil.disk_usage(nearest).free // MB
+    writable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
     return {"path": str(folder.absolute()), "writable": writable, "free_mb": free}
 
 
@@ -131,7 +131,7 @@ def _host(host: Facts) -> list[Advice]:
 def _code(code: Facts) -> list[Advice]:
     found = []
     if why := why_unknown(code["commit"]):
-        do = "run from a git checkout: results else do not name their code"
+        do = "run from a git checkout: otherwise results do not name their code"
         found.append(Advice("missing", f"commit: {why}", do))
     elif code["dirty"]:
         do = "commit before a run that others shall repeat"
@@ -143,7 +143,7 @@ def _code(code: Facts) -> list[Advice]:
 
 
 def _sdk(sdk: Facts) -> list[Advice]:
-    """Nothing of it is needed by the embedded phone, so it is told in one breath."""
+    """The embedded phone needs nothing of it, so its absence is one line."""
     silent = [why for name in TOOLS if (why := why_unknown(sdk[name]["version"]))]
     if not any("path" in sdk[name] for name in TOOLS):
         do = "name an SDK with ANDROID_SDK_ROOT for real emulators; the embedded phone needs none"

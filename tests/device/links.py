@@ -16,7 +16,7 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.device.adb_socket import AdbSocket
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
-from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.farm.simulated_phone import boot, simulated_phone
 from orchestrator.fleet.local import ports
 from tests.e2e.engine import KEPT, Base, Engine
 

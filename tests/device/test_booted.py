@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device import Device, DeviceFault
-from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.farm.simulated_phone import boot, simulated_phone
 from tests.device.fakes import Listening
 from tests.ports import even_port
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.device.check import passed, run_check
 from orchestrator.device.expectations import EXPECTATIONS
-from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.farm.simulated_phone import boot, simulated_phone
 
 
 @pytest.mark.parametrize("noise", [None, *range(1, 21)])

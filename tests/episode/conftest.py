@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.farm.phones import simulator
+from orchestrator.farm.simulated_phone import simulator
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
 from orchestrator.image.golden_cache import GoldenImage

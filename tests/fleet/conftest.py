@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.farm.phones import simulator
+from orchestrator.farm.simulated_phone import simulator
 from orchestrator.fleet.fact import Fact
 from orchestrator.fleet.local.fleet import LocalFleet
 from orchestrator.fleet.local.pair import Pair, Terms

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.farm.phones import simulator
+from orchestrator.farm.simulated_phone import simulator
 from orchestrator.fleet.local.device import Golden
 from orchestrator.fleet.local.fleet import LocalFleet
 from orchestrator.fleet.local.pair import Pair, Terms

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from orchestrator.device.adb import adb_binary
-from orchestrator.farm.phones import simulator
+from orchestrator.farm.simulated_phone import simulator
 from orchestrator.image.golden_bake import GoldenBaker
 from orchestrator.image.golden_cache import GoldenImage, GoldenRecipe, golden_image
 from orchestrator.image.simphone import simphone

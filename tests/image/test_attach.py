@@ -15,7 +15,7 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.device.attach import attach, wait_booted
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
-from orchestrator.farm.phones import simulated_phone, simulator
+from orchestrator.farm.simulated_phone import simulated_phone, simulator
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.image import bake_steps
 from orchestrator.image.bake_steps import BakeFailed, bake_phone, prove_phone

@@ -16,7 +16,7 @@ import pytest
 from orchestrator.cases.oracles import Question
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import digest
-from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.farm.simulated_phone import boot, simulated_phone
 from orchestrator.oracle.factory import make_oracle
 from orchestrator.oracle.oracle import Verdict
 from orchestrator.oracle.poll import ask_once, poll

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from orchestrator.device.phone import Device
-from orchestrator.farm.phones import boot, simulated_phone
+from orchestrator.farm.simulated_phone import boot, simulated_phone
 from orchestrator.fleet.local.device import LocalDevice
 
 CLEAN = "clean"

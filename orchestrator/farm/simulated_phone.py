@@ -1,4 +1,4 @@
-"""A simulated phone for one command: a golden AVD, a supervisor, a device that is ready."""
+"""Starts a simulated phone for one command: a golden AVD, a supervisor, a booted device."""
 
 from __future__ import annotations
 
