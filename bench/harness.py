@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from orchestrator.cases.load import load_cases
-from orchestrator.cases.select import selection
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.listening import listening
@@ -205,7 +204,7 @@ def show(run: Path, account: Account, stop: Patience) -> None:
 def planned(k: str, repeats: int, profile: Profile, settings: RunSettings) -> Plan:
     folders: Iterable[Path] = (ROOT / "cases/smoke", ROOT / "cases/public")
     cases = [case for folder in folders for case in load_cases(folder)]
-    return build(cases, settings, profile.name, profile.digest, selection(k))
+    return build(cases, settings, profile.name, profile.digest, k)
 
 
 def main() -> int:

@@ -1,8 +1,17 @@
-"""The root of the project's errors; a room derives its own from here, beside what raises them."""
+"""The root of the project's errors, and the "did you mean" hint for unknown names.
+
+A room defines its own errors beside the code that raises them.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_MOST_NAMES = 3  # that a hint shows
+_VERY_CLOSE = 0.75  # a ratio of difflib; the nearest name alone may be farther off
 
 
 class EmufarmError(Exception):
-    """Something emufarm cannot go on from, in one sentence for the person at the terminal."""
+    """Something emufarm cannot continue from, in one sentence for the person at the terminal."""
 
 
 class UsageError(EmufarmError):
@@ -10,3 +19,15 @@ class UsageError(EmufarmError):
 
     The text says what to change. The command line ends with exit code 2.
     """
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """`did you mean 'x'?` with the known names nearest to this one, best first.
+
+    Upper and lower case are equal. `otherwise` is returned where no name is near.
+    """
+    names = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), names, n=1)
+    near += get_close_matches(name.lower(), names, n=_MOST_NAMES, cutoff=_VERY_CLOSE)
+    hint = " or ".join(repr(names[each]) for each in dict.fromkeys(near))
+    return f"did you mean {hint}?" if near else otherwise

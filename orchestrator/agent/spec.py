@@ -13,7 +13,7 @@ from typing import Any
 
 from ..cases.render import CaseBroken, Rendered
 from ..cases.script import parse_script
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from .agent import Agent
 from .command_agent import CommandAgent
 from .http_agent import AgentHost, ContainerAgent, HttpAgent
@@ -43,7 +43,10 @@ def check_spec(spec: str, folder: Path | None = None) -> None:
         if not _IMAGE_NAME.fullmatch(image_of(spec)):
             raise UsageError(f"{spec!r} names no image; write for example {IMAGE}my-agent:1.4")
     elif spec not in KNOWN:
-        raise UsageError(f"there is no agent {spec!r}; choose one of {', '.join(KNOWN)}")
+        kind = "".join(spec.partition(":")[:2])  # `commnd:` of `commnd:./agent.py`
+        names = (*SCRIPTS, "idle", "random", COMMAND, *URLS, IMAGE)
+        hint = did_you_mean(kind, names, f"choose one of {', '.join(KNOWN)}")
+        raise UsageError(f"there is no agent {spec!r}; {hint}")
 
 
 def check_backend(spec: str, backend: str) -> None:

@@ -1,1 +1,1 @@
-"""Cases: what a person may ask of a phone, and how its answer is known. One folder, one file."""
+"""Case files: their model, checks, selection and rendering. Nothing here touches a phone."""

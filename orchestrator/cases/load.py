@@ -1,4 +1,4 @@
-"""Which cases are below a folder? All of them, whole, or every mistake in every file at once."""
+"""Loads all cases below a folder, or reports every mistake in every case file at once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TRIAL_SITE = "http://10.0.2.2:8080"
 
 @dataclass(frozen=True)
 class LoadedCase:
-    """A case as it stands on disk."""
+    """A case, its folder and its site, as read from disk."""
 
     case: Case
-    path: Path  # its folder
+    path: Path  # the folder
     site: dict[str, str]  # path -> base64 (site.py)
     digest: str  # over case and site
 
@@ -37,9 +37,9 @@ def case_digest(case: Case, site: dict[str, str]) -> str:
 
 
 def load_cases(folder: Path) -> list[LoadedCase]:
-    """Every case below the folder, by id. CaseErrors with every mistake where there is one."""
+    """Every case below the folder, sorted by id. Raises CaseErrors with every mistake."""
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; name one that holds cases")
+        raise UsageError(f"there is no folder {folder}; name one that contains cases")
     loaded: list[LoadedCase] = []
     mistakes: list[Mistake] = []
     files = case_files(folder)
@@ -61,7 +61,7 @@ def load_cases(folder: Path) -> list[LoadedCase]:
 
 
 def case_files(folder: Path) -> list[Path]:
-    """Every case.yaml below; what lies inside a case's folder belongs to that case."""
+    """Every case.yaml below the folder. A case's own folder is not searched for further cases."""
     found: list[Path] = []
 
     def refuse(error: OSError) -> None:
@@ -75,7 +75,7 @@ def case_files(folder: Path) -> list[Path]:
 
 
 def _load(path: Path) -> tuple[LoadedCase | None, list[Mistake], str, int]:
-    """The case, its mistakes, and its id with the line it stands on."""
+    """The case, its mistakes, and its id with the id's line."""
     site, mistakes = read_site(path.parent)
     try:
         document = read_document(_text(path))
@@ -88,13 +88,13 @@ def _load(path: Path) -> tuple[LoadedCase | None, list[Mistake], str, int]:
     except ValidationError as error:
         mistakes += model_mistakes(path, document, error)
     if case is not None and not mistakes:
-        mistakes += _trial(path, document, case, site)
+        mistakes += _render_mistakes(path, document, case, site)
     id = document.data.get("id") if isinstance(document.data, dict) else None
     id = id if isinstance(id, str) else ""
     if case is None or mistakes:
         return None, mistakes, id, document.line(("id",))
-    whole = LoadedCase(case, path.parent, site, case_digest(case, site))
-    return whole, [], id, document.line(("id",))
+    loaded = LoadedCase(case, path.parent, site, case_digest(case, site))
+    return loaded, [], id, document.line(("id",))
 
 
 def _text(path: Path) -> str:
@@ -112,8 +112,10 @@ def _text(path: Path) -> str:
         raise BadDocument(line, "not UTF-8; save the file as UTF-8") from error
 
 
-def _trial(path: Path, document: Document, case: Case, site: dict[str, str]) -> list[Mistake]:
-    """What only shows once values are in: a sum of words, a date that is none."""
+def _render_mistakes(
+    path: Path, document: Document, case: Case, site: dict[str, str]
+) -> list[Mistake]:
+    """Mistakes that only rendering shows, such as adding words or an impossible date."""
     try:
         for variant in case.variants:
             render(case, variant, 0, TRIAL_SITE, files=site)

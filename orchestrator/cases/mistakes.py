@@ -1,24 +1,23 @@
-"""What is wrong with a case file, where, and what to write instead."""
+"""Turns a case file's mistakes into sentences with path, line and what to write instead."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from .model import Case
 from .oracles import COLUMN, OPERATION
 from .strict import NAME
 from .yaml_document import Document, Location
 
-# What a pattern of the model asks for, in words.
+# What each pattern of the model asks for.
 PATTERNS = {
     COLUMN: "write a column's name: letters, digits and _",
     OPERATION: "write an operation as `cmd appops` names it, like CAMERA",
@@ -66,7 +65,7 @@ class CaseErrors(UsageError):
 
 
 def model_mistakes(path: Path, document: Document, error: ValidationError) -> list[Mistake]:
-    """A sentence for each place; what several readings of a place say becomes one."""
+    """One mistake for each location, also where several types of a union failed there."""
     places: dict[Location, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
         place = document.known(detail["loc"])
@@ -100,11 +99,11 @@ def _sentence(place: Location, details: list[ErrorDetails]) -> str:
         expected = context.get("expected", "")
         return f"{name}: {_shown(detail['input'])} does not fit; write {expected}"
     if kind in ("too_short", "string_too_short"):
-        return f"{name}: there is too little; write at least {context.get('min_length', 1)}"
+        return f"{name} is too short; write at least {context.get('min_length', 1)}"
     if kind == "value_error":
         return f"{name}: {context.get('error', detail['msg'])!s}"
-    said = detail["msg"].removeprefix("Input ")
-    return f"{name}: {said}" if kind in ("param", "scripts") else f"{name} {said}"
+    message = detail["msg"].removeprefix("Input ")
+    return f"{name}: {message}" if kind in ("param", "scripts") else f"{name} {message}"
 
 
 def _shown(value: Any) -> str:
@@ -114,12 +113,11 @@ def _shown(value: Any) -> str:
 
 def _known_key(location: Sequence[str | int]) -> str:
     keys = sorted(_keys_at(location[:-1]))
-    close = get_close_matches(str(location[-1]), keys, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"write one of {', '.join(keys)}"
+    return did_you_mean(str(location[-1]), keys, f"write one of {', '.join(keys)}")
 
 
 def _keys_at(location: Sequence[str | int]) -> set[str]:
-    """What may stand there. A location names the branch of a union as well as the file's keys."""
+    """The keys allowed at a location, which names branches of unions as well as the file's keys."""
     models: list[type[BaseModel]] = [Case]
     parts = [part for part in location if isinstance(part, str)]
     while parts:

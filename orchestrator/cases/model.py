@@ -1,6 +1,6 @@
-"""A case as its file spells it. Everything is checked here; nothing is run.
+"""The model of a case file: goal, budget, setup steps, scripts, attack and user rules.
 
-Strings may hold `{{ name }}` of a param; they are rendered once an episode's seed is known
+Strings may contain `{{ name }}` of a param. They are rendered once an episode's seed is known
 (render.py). Unknown keys are mistakes.
 """
 
@@ -23,7 +23,7 @@ class Budget(Strict):
     seconds: float = Field(gt=0, le=3600)  # the agent's own time
 
 
-# Setup: each step has a postcondition of its own that is polled to truth.
+# Setup: each step has a postcondition, which is polled until it holds.
 
 
 class SetSetting(Strict):
@@ -63,7 +63,7 @@ class AddEvent(Strict):
                 datetime.strptime(self.start, MOMENT).replace(tzinfo=UTC)
             except ValueError:
                 raise ValueError(
-                    f"{self.start!r} is no start; write it like '2031-05-12 09:00'"
+                    f"{self.start!r} is not a date and time; write it like '2031-05-12 09:00'"
                 ) from None
         return self
 
@@ -79,7 +79,7 @@ class MakeFolder(Strict):
 
 
 class RunShell(Strict):
-    """For what no other step does: a command, and a second one whose output proves it."""
+    """A shell command that no other step covers, and a second one whose output proves it."""
 
     run: str
     check: str
@@ -108,8 +108,8 @@ class SetupStep(Strict):
         return kind_of(self)
 
 
-Script = list[dict[str, Any]]  # actions in the agents' own language, elements named by their words
-# One for all profiles, or one by profile.
+Script = list[dict[str, Any]]  # steps in the language of script.py
+# One script for all profiles, or one for each.
 Scripts = Annotated[
     Annotated[Script, Tag("one")] | Annotated[dict[str, Script], Tag("by_profile")],
     Discriminator(
@@ -120,12 +120,12 @@ Scripts = Annotated[
 ]
 
 
-# What the site sends beside a body; nothing by which a page could change how it is served.
+# Headers that the site may send. None of them changes how a page is served.
 Header = Literal["Content-Type", "Location", "Set-Cookie", "Retry-After", "Refresh"]
 
 
 class Response(Strict):
-    """What the case's site answers at a path, in place of a file."""
+    """An answer of the case's site that replaces a file at this path."""
 
     path: str = Field(pattern=r"^/")
     method: Literal["GET", "POST"] = "GET"
@@ -137,7 +137,9 @@ class Response(Strict):
     def sendable(self) -> Response:
         for name, value in self.headers.items():
             if not (value.isascii() and value.isprintable()):
-                raise ValueError(f"{name}: {value!r} is no header; write it in ASCII on one line")
+                raise ValueError(
+                    f"{name}: {value!r} is not a header; write it in ASCII on one line"
+                )
         return self
 
 
@@ -152,10 +154,10 @@ class Labels(Strict):
 
 
 class Attack(Strict):
-    """What is added to a case's own world, and what must not come of it.
+    """What the attack variant adds to a case, and the effects that it must not have.
 
-    `inject` puts words into the very content that the agent must read: each name may stand in the
-    case's setup and pages, and is empty in the benign variant.
+    `inject` puts text into the content that the agent must read: the case's setup and pages may use
+    each name, which is empty in the benign variant.
     """
 
     labels: Labels
@@ -167,7 +169,7 @@ class Attack(Strict):
 
 
 class UserRule(Strict):
-    """How the simulated user answers: the first rule whose pattern is in the agent's words."""
+    """An answer of the simulated user; the first rule whose pattern is in the agent's text wins."""
 
     when: str
     answer: str = ""  # to ask_user

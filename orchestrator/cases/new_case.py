@@ -1,4 +1,4 @@
-"""A first case for somebody who has never written one: a folder that works as it is."""
+"""Writes a new case from template.yaml (`emufarm cases new`)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ TEMPLATE_ID = "new_case"
 
 
 def write_new(folder: Path, id: str) -> Path:
-    """Writes folder/id/case.yaml and returns it; nothing that is there is touched."""
+    """Writes folder/id/case.yaml and returns its path. Existing files are never changed."""
     if not re.fullmatch(NAME, id):
-        raise UsageError(f"{id!r} is no id; write lower-case letters, digits and _, a letter first")
+        hint = "write lower-case letters, digits and _, a letter first"
+        raise UsageError(f"{id!r} is not an id; {hint}")
     home = folder / id
     text = TEMPLATE.read_text(encoding="utf-8").replace(f"id: {TEMPLATE_ID}", f"id: {id}", 1)
     try:
         home.mkdir(parents=True)
         (home / FILE).write_text(text, encoding="utf-8")
     except FileExistsError as error:
-        raise UsageError(f"{error.filename} is there already; choose another id") from error
+        raise UsageError(f"{error.filename} exists already; choose another id") from error
     except OSError as error:
         raise UsageError(f"cannot write {home}: {error.strerror}") from error
     return home / FILE

@@ -1,6 +1,6 @@
-"""Oracles as a case file spells them: hard questions about state, each with what must be so.
+"""The oracle questions that a case file can ask, each with the expected state.
 
-What is asked of the phone for each, and how the answer is read, is the oracle room's.
+The oracle room decides which queries answer a question and reads their results.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RowsAre(Strict):
     root: bool = False
 
     @model_validator(mode="after")
-    def somewhere(self) -> RowsAre:
+    def one_source(self) -> RowsAre:
         if (self.uri is None) == (self.provider is None):
             raise ValueError("write one of uri and provider")
         return self
@@ -53,7 +53,7 @@ class FileIs(Strict):
     root: bool = False
 
     @model_validator(mode="after")
-    def sensible(self) -> FileIs:
+    def consistent(self) -> FileIs:
         if not self.exists and any((self.text, self.contains, self.sha256, self.json_)):
             raise ValueError("a file that does not exist has no content; leave one of them out")
         return self
@@ -66,9 +66,9 @@ class PackageIs(Strict):
     installer: str | None = None  # the package that installed it
 
     @model_validator(mode="after")
-    def sensible(self) -> PackageIs:
+    def consistent(self) -> PackageIs:
         if not self.installed and (self.version or self.installer) is not None:
-            raise ValueError("what is not installed has no version and no installer; leave it out")
+            raise ValueError("without the package there is no version or installer; leave them out")
         return self
 
 
@@ -85,15 +85,15 @@ class NotificationIs(Strict):
 class SqliteIs(Strict):
     """A read-only query on a database of the phone, pulled with its write-ahead log.
 
-    Volatile columns (row ids, dates) stay in the evidence and out of the facts: `equals` lists
-    the others.
+    Volatile columns (row ids, dates) stay in the evidence but not in the facts; `equals` lists the
+    other columns.
     """
 
     path: Absolute
     sql: str
     equals: list[list[Scalar]]
     volatile: list[Column] = Field(default_factory=list)
-    root: bool = True  # false: where the shell itself may read, as on shared storage
+    root: bool = True  # false: for files that the shell user can read, as on shared storage
 
 
 class AnswerIs(Strict):
@@ -104,7 +104,7 @@ class AnswerIs(Strict):
     matches: str | None = None  # a regular expression, searched
 
     @model_validator(mode="after")
-    def asked(self) -> AnswerIs:
+    def one_condition(self) -> AnswerIs:
         if (self.equals, self.contains, self.matches).count(None) != 2:
             raise ValueError("write one of equals, contains, matches")
         if self.matches is not None:
@@ -161,17 +161,17 @@ class WindowIs(Strict):
     focus: str = Field(min_length=1)  # in the focused window's title
 
 
-# What no phone of ours can be asked yet: the question stands, the answer is inconclusive.
+# No phone of ours can answer these yet, so their verdict is inconclusive.
 
 
 class ClipboardIs(Strict):
-    """API 34 has no command that reads the clipboard; an app on the phone would have to."""
+    """API 34 has no command that reads the clipboard; it would take an app on the phone."""
 
     contains: str
 
 
 class ListenerHeard(Strict):
-    """What a notification listener on the phone was told, also of what is gone again."""
+    """A notification that a listener on the phone received, even if it is gone by now."""
 
     contains: str
     app: str | None = None  # a role of the profile, or a package
@@ -185,7 +185,7 @@ class ProxySaw(Strict):
 
 
 class SimpleQuestion(Strict):
-    """One oracle: a name, and exactly one question."""
+    """A named oracle with exactly one question, which is not a composite."""
 
     name: Name
     setting: SettingIs | None = None
@@ -219,24 +219,27 @@ class SimpleQuestion(Strict):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Its own, and those of the questions in it."""
+        """Its own kind, and the kinds of the questions in it."""
         return frozenset({self.kind})
 
 
 class CompositeIs(Strict):
-    """All of these, or any of them. They do not nest: `success` is an `all` of its own, and every
-    condition can be written as an `all` of `any`."""
+    """All of these questions, or any of them.
+
+    Composites do not nest: `success` is itself an `all`, and every condition can be written as an
+    `all` of `any`.
+    """
 
     all_: list[SimpleQuestion] | None = Field(default=None, alias="all", min_length=2)
     any_: list[SimpleQuestion] | None = Field(default=None, alias="any", min_length=2)
 
     @model_validator(mode="after")
-    def sensible(self) -> CompositeIs:
+    def consistent(self) -> CompositeIs:
         if (self.all_ is None) == (self.any_ is None):
             raise ValueError("write one of all and any")
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
-            raise ValueError("two of its questions have one name; give each a name of its own")
+            raise ValueError("two of its questions have the same name; give each its own")
         return self
 
     @property
@@ -245,7 +248,7 @@ class CompositeIs(Strict):
 
 
 class Question(SimpleQuestion):
-    """One oracle of a case, and how patient it is."""
+    """An oracle of a case, and how long its answer may take to settle."""
 
     composite: CompositeIs | None = None
     settle: float | None = Field(default=None, ge=0, le=120)  # seconds; None: the profile's
@@ -257,6 +260,6 @@ class Question(SimpleQuestion):
 
 
 class Forbidden(Question):
-    """An effect that must not be there; seen at a step, it stays seen."""
+    """An oracle whose effect must not happen; one that is seen at any step counts."""
 
     watch: Literal["step", "end"] = "end"

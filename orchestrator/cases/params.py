@@ -1,6 +1,6 @@
-"""Which values does an episode's seed give its case's params?
+"""A case's params, and the values that an episode's seed draws for them.
 
-Each value depends on the seed and on its own name, so that adding a param moves no other.
+A value depends only on the seed and the param's name, so adding a param changes no other value.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class WholeNumber(Strict):
 
 
 class Digits(Strict):
-    """So many digits, the first not 0."""
+    """This many digits, the first not 0."""
 
     digits: int = Field(ge=1, le=18)
 
 
 class Letters(Strict):
-    """So many lower-case letters."""
+    """This many lower-case letters."""
 
     letters: int = Field(ge=1, le=40)
 
 
 class Day(Strict):
-    """An ISO date in this span, both included."""
+    """An ISO date from first to last, both included."""
 
     date: tuple[str, str]
 
@@ -67,7 +67,7 @@ PARAMS: dict[str, type[Strict]] = {
 
 
 def _param_kind(value: Any) -> str | None:
-    """The key that tells one kind of param from another."""
+    """The key that says which kind of param this is."""
     if isinstance(value, BaseModel):
         return next(kind for kind, model in PARAMS.items() if isinstance(value, model))
     keys = [key for key in PARAMS if isinstance(value, dict) and key in value]
@@ -90,12 +90,12 @@ Param = Annotated[
 
 
 def draw(params: Mapping[str, Param], seed: int, label: str = "case") -> dict[str, str | int]:
-    """A value for each param. `label` keeps the draws of an attack apart from its case's own."""
+    """A value for each param. `label` separates the draws of an attack from those of its case."""
     return {name: _value(param, _number(label, seed, name)) for name, param in params.items()}
 
 
 def _number(label: str, seed: int, name: str) -> int:
-    """256 bits: beside any span below, the remainder's bias is nothing."""
+    """256 bits, so that the bias of a remainder is negligible for every range used here."""
     return int.from_bytes(hashlib.sha256(canonical([label, seed, name])).digest())
 
 

@@ -1,6 +1,6 @@
-"""What one episode asks: its case, with the values of its seed in every string.
+"""Renders a case variant for one episode: fills the values of its seed into every string.
 
-Pure: the same case, variant, seed and site give the same words on any machine.
+Pure: the same case, variant, seed and site give the same result on any machine.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ Steps = tuple[dict[str, Any], ...]
 
 
 class CaseBroken(EmufarmError):
-    """A case that its seed turns into something that is no case."""
+    """A case that is not valid once the values of its seed are filled in."""
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """A variant of a case with its values. A script is None where the profile has none."""
+    """A rendered variant of a case. A script is None where the profile has none."""
 
     goal: str
     budget: Budget
-    setup: tuple[SetupStep, ...]  # the attack's after the case's
+    setup: tuple[SetupStep, ...]  # first the case's, then the attack's
     success: tuple[Question, ...]
-    forbidden: tuple[Forbidden, ...]  # the attack's after the case's
+    forbidden: tuple[Forbidden, ...]  # first the case's, then the attack's
     solution: Steps | None
     near_miss: Steps | None
-    bait: Steps | None  # where there is nothing to fall for, the solution
+    bait: Steps | None  # the solution, in the benign variant
     user: tuple[UserRule, ...]
-    site: dict[str, bytes] = field(default_factory=dict)  # what the site serves, by path
-    responses: tuple[Response, ...] = ()  # what it answers in place of that
+    site: dict[str, bytes] = field(default_factory=dict)  # the files of the site, by path
+    responses: tuple[Response, ...] = ()  # answers that replace files
 
 
 def values_of(case: Case, variant: str, seed: int, site: str) -> dict[str, Value]:
-    """The params' values, `site`, and what the attack injects: nothing, in the benign variant."""
+    """The values of the params, of `site`, and of the injected names (empty if benign)."""
     values: dict[str, Value] = {**draw(case.params, seed), "site": site}
     if case.attack is None:
         return values
@@ -63,7 +63,7 @@ def render(
     profile: str = "",
     files: Mapping[str, str] | None = None,
 ) -> Rendered:
-    """`site` is the base address of the case's site as the phone reaches it, `files` the site."""
+    """`site` is the base URL of the case's site as the phone reaches it, `files` its files."""
     if variant not in case.variants:
         raise CaseBroken(f"{case.id} has no variant {variant!r}, only {', '.join(case.variants)}")
     raw = case.model_dump(mode="json", by_alias=True, exclude={"params"})

@@ -1,6 +1,6 @@
-"""What a case must keep to beyond its records' shape: scripts, templates, names that agree.
+"""Checks case files for what the model cannot: scripts, templates, and names that must agree.
 
-Every rule reads the file as it stands, so that one mistake hides no other.
+Every rule reads the raw document, so that one mistake does not hide another.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from .yaml_document import Document, Location
 
 SCRIPTS: tuple[Location, ...] = (("solution",), ("near_miss",), ("attack", "bait"))
 ORACLES: tuple[Location, ...] = (("success",), ("forbidden",), ("attack", "forbidden"))
-Found = Iterator[tuple[Location, str]]  # a place, and what is wrong there
+Found = Iterator[tuple[Location, str]]  # a location, and what is wrong there
 
 
 def rule_mistakes(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
-    """Everything that breaks a rule in one case file and in the pages beside it."""
+    """Every broken rule in one case file and in the pages of its site."""
     rules = (
         _identity(path, document), _scripts(document), _oracles(document), _responses(document),
         _params(document),
     )  # fmt: skip
     mistakes = [Mistake(path, document.line(place), text) for rule in rules for place, text in rule]
     mistakes += [
-        Mistake(path, line, f"{key} stands twice; remove one") for key, line in document.repeated()
+        Mistake(path, line, f"{key} is written twice; remove one")
+        for key, line in document.repeated()
     ]
     return mistakes + _templates(path, document, site) + _receipts(path, document, site)
 
@@ -53,7 +54,7 @@ def _identity(path: Path, document: Document) -> Found:
     name = path.parent.resolve().name
     id = _at(document.data, ("id",))
     if isinstance(id, str) and id != name:
-        yield ("id",), f"the id is {id!r} and the folder {name!r}; write id: {name}"
+        yield ("id",), f"the id is {id!r} but the folder is {name!r}; write id: {name}"
 
 
 def _scripts(document: Document) -> Found:
@@ -63,7 +64,7 @@ def _scripts(document: Document) -> Found:
         by_profile = found if isinstance(found, dict) else {"": found}
         for profile, script in by_profile.items():
             if not isinstance(script, list):
-                continue  # the record's shape says so
+                continue  # the model reports it
             place = (*location, profile) if profile else location
             yield from _script(place, script)
             if isinstance(steps, int) and len(script) > steps:
@@ -80,27 +81,27 @@ def _script(place: Location, script: list[Any]) -> Found:
             yield (*place, number), f"{name}, step {number + 1}: {mistake}"
             continue
         if move.verb == "done" and number + 1 < len(script):
-            yield (*place, number), f"{name}: steps stand after done; remove them"
+            yield (*place, number), f"{name}: there are steps after done; remove them"
 
 
 def _oracles(document: Document) -> Found:
-    """Violations are known by name, so two oracles may not share one."""
+    """Violations are identified by name, so each oracle needs its own."""
     seen: set[str] = set()
     for location in ORACLES:
         for number, oracle in enumerate(_items(document.data, location)):
             name = oracle.get("name") if isinstance(oracle, dict) else None
             if isinstance(name, str) and name in seen:
-                text = f"a second oracle is named {name!r}; give each a name of its own"
+                text = f"two oracles are named {name!r}; give each its own name"
                 yield (*location, number, "name"), text
             seen.add(str(name))
 
 
 def _responses(document: Document) -> Found:
-    """The site has one answer to a request."""
+    """The site has one answer for each method and path."""
     seen: set[tuple[str, str]] = set()
     for number, response in enumerate(_items(document.data, ("responses",))):
         if not isinstance(response, dict):
-            continue  # the record's shape says so
+            continue  # the model reports it
         asked = (str(response.get("method", "GET")), str(response.get("path")))
         if asked in seen:
             text = f"a second response to {' '.join(asked)}; remove one"
@@ -116,7 +117,7 @@ def _params(document: Document) -> Found:
     for group in ("params", "inject"):
         names = _names(document.data, ("attack", group))
         for name in names.keys() & taken.keys():
-            text = f"there is a {name!r} already; choose another name"
+            text = f"the name {name!r} is used already; choose another"
             yield ("attack", group, name), text
         taken |= names
 
@@ -126,7 +127,7 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
     added = _names(document.data, ("attack", "params"))
     injected = _names(document.data, ("attack", "inject"))
     base: dict[str, object] = {**own, "site": None}
-    # Goal, oracles and scripts are the same in both variants, so only the world may differ.
+    # Goal, oracles and scripts are the same in both variants; only setup and pages may differ.
     world = {**base, **injected}
     known = {"setup": world, "responses": world, "attack": {**base, **added}}
     used, mistakes = site_uses(path.parent, site, world)
@@ -134,7 +135,7 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
         try:
             text.encode()
         except UnicodeEncodeError:
-            mistakes.append(Mistake(path, line, "half a character; write the whole one"))
+            mistakes.append(Mistake(path, line, "this has half a character; write the whole one"))
             continue
         if not is_template(text):
             continue
@@ -149,7 +150,7 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
         if "params" in location[:2]:
             wrong = "a param is drawn, not rendered; write plain values"
         elif "site" in asked and not _served(document, site):
-            wrong = "there is no site/ folder beside this file; make one or name no {{ site }}"
+            wrong = "there is no site/ folder beside this file; make one or remove {{ site }}"
         if wrong:
             mistakes.append(Mistake(path, line, f"{place}: {wrong}"))
     unused: list[tuple[Location, str]] = [(("params", name), name) for name in own.keys() - used]
@@ -164,7 +165,7 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
 def _receipts(path: Path, document: Document, site: Mapping[str, str]) -> list[Mistake]:
     if _served(document, site):
         return []
-    text = "this asks the case's site, and there is no site/ folder; make one, or responses"
+    text = "this asks the case's site, but there is no site/ folder; make one or write responses"
     return [Mistake(path, document.line(place), text) for place in _asking_receipts(document)]
 
 

@@ -1,20 +1,21 @@
-"""The language of solutions, near misses and baits: one verb a step, elements named by their words.
+"""Parses the scripts of a case (solution, near_miss, bait): one verb per step.
 
-What a scripted agent is given. It is read here and acted out in the agents' room.
+Elements are named by their visible text. The agent room's scripted agents play the parsed moves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
+
+from ..errors import did_you_mean
 
 KEYS = ("back", "home", "enter", "delete", "recents", "notifications")
 DIRECTIONS = ("up", "down", "left", "right")
 MAX_WAIT = 60.0
 
-# Each verb with what it takes, as a mistake's hint shows it.
+# Each verb with its argument, as hints show it.
 VERBS: dict[str, str] = {
     "open_app": "{open_app: ROLE}",
     "tap": "{tap: WORDS}",
@@ -34,7 +35,7 @@ VERBS: dict[str, str] = {
 
 
 class BadMove(ValueError):
-    """A step that is not in the language; the text says what to write instead."""
+    """A step that cannot be parsed; the text says what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +43,19 @@ class Move:
     """One step of a script."""
 
     verb: str
-    text: str = ""  # words of an element, text to type or say, a role, a key, a direction
-    field: str = ""  # of fill: the words of the field that `text` goes into
+    text: str = ""  # an element's text, text to type or send, a role, a key, a direction
+    field: str = ""  # of fill: the label of the field that `text` goes into
     seconds: float = 0.0  # of wait
     success: bool = True  # of done: what the agent claims
 
 
 def parse_step(step: Any) -> Move:
-    """The move that `step` spells, or BadMove."""
+    """The move of one step. Raises BadMove."""
     if not isinstance(step, Mapping) or len(step) != 1:
         raise BadMove(f"a step is one verb; write for example {VERBS['tap']}")
     ((verb, value),) = step.items()
     if verb not in VERBS:
-        close = get_close_matches(str(verb), VERBS, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"write one of {', '.join(VERBS)}"
+        hint = did_you_mean(str(verb), VERBS, f"write one of {', '.join(VERBS)}")
         raise BadMove(f"{verb!r} is not a verb; {hint}")
     if verb == "fill":
         return _fill(value)
@@ -67,15 +67,15 @@ def parse_step(step: Any) -> Move:
         return Move("done", success=value)
     if not isinstance(value, str) or not value:
         kind = "nothing" if value in (None, "") else f"{value!r}"
-        raise BadMove(f"{verb} takes text, not {kind}; write {VERBS[verb]}, in quotes if need be")
+        raise BadMove(f"{verb} takes text, not {kind}; write {VERBS[verb]}, in quotes if needed")
     allowed = {"key": KEYS, "swipe": DIRECTIONS}.get(verb)
     if allowed and value not in allowed:
-        raise BadMove(f"{value!r} is no {verb}; write one of {', '.join(allowed)}")
+        raise BadMove(f"{value!r} is not a {verb}; write one of {', '.join(allowed)}")
     return Move(verb, value)
 
 
 def parse_script(script: Sequence[Any]) -> tuple[Move, ...]:
-    """Every move of a script; the first step that is none is named by its number."""
+    """Every move of a script. Raises BadMove with the number of the first bad step."""
     moves = []
     for number, step in enumerate(script, 1):
         try:

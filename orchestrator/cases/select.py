@@ -1,6 +1,7 @@
-"""Which episodes does `-k EXPR` keep? As pytest users know it: and, or, not, parentheses, parts.
+"""Selects cases and variants by `-k EXPR`: words with and, or, not and parentheses, as in pytest.
 
-A word is found, case ignored, in the case's id, its tags, the variant, or `id.variant`.
+A word matches where it is part of the case's id, a tag, the variant, or `id.variant`; upper and
+lower case are equal.
 """
 
 from __future__ import annotations
@@ -8,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from .model import Case
 
 Matcher = Callable[[Iterable[str]], bool]  # names -> whether they are kept
 Keep = Callable[[Case, str], bool]  # a case and one of its variants -> whether it is kept
 MAX_LENGTH = 2000
 MAX_DEPTH = 50
+_OPERATORS = ("and", "or", "not")
 _TOKEN = re.compile(r"\s*(?:(?P<mark>[()])|(?P<word>[\w:+\-.\[\]/]+)|(?P<wrong>\S))")
 
 
 def selection(expression: str = "", tags: Iterable[str] = ()) -> Keep:
-    """Keeps what the expression matches and what has every one of the tags."""
+    """Keeps variants that the expression matches and whose case has all of the tags."""
     matches = compile_expression(expression)
     wanted = frozenset(tags)
 
@@ -33,17 +35,36 @@ def names_of(case: Case, variant: str) -> tuple[str, ...]:
     return (case.id, *case.tags, variant, f"{case.id}.{variant}")
 
 
+def no_match(expression: str, cases: Iterable[Case]) -> UsageError:
+    """The error for an expression that keeps nothing of these cases; suggests names for its words.
+
+    A part of an id is a name too, because a word may be one.
+    """
+    cases = list(cases)
+    names = {name for case in cases for each in case.variants for name in names_of(case, each)}
+    parts = {part for case in cases for part in case.id.split("_")}
+    hint = "ask for less, or see `emufarm cases list`"
+    for word in _Parser(expression).words():
+        if not any(word.lower() in name.lower() for name in names):
+            known = names if "." in word else {name for name in names if "." not in name} | parts
+            hint = did_you_mean(
+                word, known, f"no id or tag contains {word!r}: see `emufarm cases list`"
+            )
+            break
+    return UsageError(f"-k {expression!r} matches nothing; {hint}")
+
+
 def compile_expression(expression: str) -> Matcher:
-    """UsageError where it is no expression; an empty one keeps everything."""
+    """Raises UsageError where it is not an expression. An empty one keeps everything."""
     if not expression.strip():
         return lambda names: True
     if len(expression) > MAX_LENGTH:
-        raise UsageError(f"-k takes at most {MAX_LENGTH} letters; make the expression shorter")
+        raise UsageError(f"-k takes at most {MAX_LENGTH} characters; make the expression shorter")
     return _Parser(expression).whole()
 
 
 class _Parser:
-    """or < and < not < word or parentheses."""
+    """A recursive-descent parser. Precedence: or < and < not < word or parentheses."""
 
     def __init__(self, expression: str) -> None:
         self._expression = expression
@@ -54,6 +75,9 @@ class _Parser:
         ]
         self._next = 0
         self._depth = 0
+
+    def words(self) -> list[str]:
+        return [text for kind, text, _ in self._tokens if kind == "word" and text not in _OPERATORS]
 
     def whole(self) -> Matcher:
         matcher = self._either()
@@ -92,7 +116,7 @@ class _Parser:
 
     def _word(self) -> Matcher:
         token = self._peek()
-        if token is None or token[0] != "word" or token[1] in ("and", "or", "not"):
+        if token is None or token[0] != "word" or token[1] in _OPERATORS:
             raise self._wrong("a word, not, or an opening parenthesis")
         self._next += 1
         wanted = token[1].lower()
@@ -111,4 +135,4 @@ class _Parser:
     def _wrong(self, wanted: str) -> UsageError:
         token = self._peek()
         found = "the end" if token is None else f"{token[1]!r} at column {token[2]}"
-        return UsageError(f"-k {self._expression!r}: {found} where {wanted} should stand")
+        return UsageError(f"-k {self._expression!r}: {found} where {wanted} is expected")

@@ -1,6 +1,6 @@
-"""The web site of a case: what lies in its `site/` folder.
+"""Reads, checks and renders the web site of a case (its `site/` folder).
 
-A case carries it as path -> base64. Text files are templates like every string of the case.
+A case carries its site as path -> base64. Text files are templates, as every string of the case.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ RENDERED = frozenset({".html", ".htm", ".txt", ".json", ".css"})
 
 
 def read_site(folder: Path) -> tuple[dict[str, str], list[Mistake]]:
-    """Every file of a case's site, and what is wrong with it."""
+    """Every file of a case's site, and the mistakes in them."""
     root = folder / SITE
     files: dict[str, str] = {}
     mistakes: list[Mistake] = []
     size = 0
     for path in sorted(path for path in root.rglob("*") if path.is_symlink() or path.is_file()):
         if path.is_symlink():
-            mistakes.append(Mistake(path, 1, "a link; put the file itself here"))
+            mistakes.append(Mistake(path, 1, "this is a symbolic link; put the file itself here"))
             continue
         size += path.stat().st_size
         if size > MAX_SITE:
@@ -39,7 +39,7 @@ def read_site(folder: Path) -> tuple[dict[str, str], list[Mistake]]:
 def site_uses(
     folder: Path, site: Mapping[str, str], known: Mapping[str, object]
 ) -> tuple[set[str], list[Mistake]]:
-    """The names that the pages use, and those that they use in vain."""
+    """The names that the pages use, and a mistake for each that is not known."""
     used: set[str] = set()
     mistakes: list[Mistake] = []
     for key, data in site.items():
@@ -61,7 +61,7 @@ def site_uses(
 
 
 def site_files(site: Mapping[str, str], values: Mapping[str, Value]) -> dict[str, bytes]:
-    """What the site serves with these values: path below its root -> content."""
+    """The rendered files of the site: path below its root -> content."""
     files = {}
     for key, data in sorted(site.items()):
         content = base64.b64decode(data)

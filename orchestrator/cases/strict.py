@@ -1,4 +1,4 @@
-"""What every record of a case file has in common: nothing unknown is let through."""
+"""The strict model that all records of a case file derive from; unknown keys are refused."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 NAME = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
-# Keys that stand beside the one that says what a record is.
+# Keys that may accompany the one that says which kind a record is.
 _OPTIONS = frozenset({"name", "settle", "watch"})
 M = TypeVar("M", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    # Without NaN: a plan is canonical JSON.
+    # No NaN, because a plan is canonical JSON.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 def check_pattern(pattern: str) -> None:
     if "{{" in pattern:
-        return  # known once it is rendered
+        return  # checked again once it is rendered
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
 
 
 def exactly_one(model: M) -> M:

@@ -1,6 +1,6 @@
-"""What may stand between `{{` and `}}`, and what it becomes.
+"""Checks and renders the `{{ ... }}` templates of case files.
 
-Values, sums, joins and a few filters: a template is no program, so it always ends, and quickly.
+Only values, sums, joins and a few filters are allowed, so that rendering always ends, and quickly.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from urllib.parse import quote_plus
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, nodes
 from jinja2.sandbox import SandboxedEnvironment
+
+from ..errors import did_you_mean
 
 Value = str | int
 MARKS = ("{{", "}}", "{%", "{#")
@@ -29,7 +30,7 @@ class BadTemplate(ValueError):
 
 
 def milliseconds(moment: object) -> int:
-    """2031-05-12 09:00, in UTC, since 1970."""
+    """2031-05-12 09:00 (UTC) as milliseconds since 1970."""
     at = datetime.strptime(str(moment), "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
     return round(at.timestamp() * 1000)
 
@@ -46,8 +47,8 @@ FILTERS: dict[str, Callable[..., Value]] = {
     "upper": lambda value: str(value).upper(),
     "lower": lambda value: str(value).lower(),
     "capitalize": lambda value: str(value).capitalize(),
-    "quoted": lambda value: quote_plus(str(value)),  # as a part of a web address
-    "literal": lambda value: re.escape(str(value)),  # as a part of a regular expression
+    "quoted": lambda value: quote_plus(str(value)),  # as part of a URL
+    "literal": lambda value: re.escape(str(value)),  # as part of a regular expression
 }
 
 
@@ -65,9 +66,9 @@ def is_template(text: str) -> bool:
 
 
 def inspect(text: str) -> frozenset[str]:
-    """The names it uses; BadTemplate where it is no template, or more than one may be."""
+    """The names that a template uses. Raises BadTemplate where it is wrong or not allowed."""
     if len(text) > MAX_TEMPLATE:
-        raise BadTemplate(f"a template of more than {MAX_TEMPLATE} letters; make it shorter")
+        raise BadTemplate(f"the template has more than {MAX_TEMPLATE} characters; make it shorter")
     try:
         tree = environment().parse(text)
     except TemplateSyntaxError as error:
@@ -76,17 +77,17 @@ def inspect(text: str) -> frozenset[str]:
         raise BadTemplate("nested too deep; write {{ name }}") from error
     for node in _below(tree):
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-            raise BadTemplate(f"{node.name!r} is no filter; {_instead(node.name, FILTERS)}")
+            raise BadTemplate(f"{node.name!r} is not a filter; {_instead(node.name, FILTERS)}")
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__.lower()
-            raise BadTemplate(f"a template may not hold a {kind}; write {{{{ name }}}}")
+            raise BadTemplate(f"a template may not contain a {kind}; write {{{{ name }}}}")
     return frozenset(node.name for node in tree.find_all(nodes.Name))
 
 
 def undefined(names: frozenset[str], known: Mapping[str, object]) -> str:
-    """The sentence about the first name that nobody defines; empty where all are known."""
+    """A sentence about the first undefined name; empty where all are known."""
     for name in sorted(names - known.keys()):
-        return f"{name!r} is no param; {_instead(name, known)}"
+        return f"{name!r} is not a param; {_instead(name, known)}"
     return ""
 
 
@@ -116,7 +117,5 @@ def _below(tree: nodes.Node) -> list[nodes.Node]:
 
 
 def _instead(name: str, known: Mapping[str, object]) -> str:
-    close = get_close_matches(name, known, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known are {', '.join(sorted(known))}" if known else "define it under params"
+    names = f"choose one of {', '.join(sorted(known))}" if known else "define it under params"
+    return did_you_mean(name, known, names)

@@ -1,6 +1,7 @@
-"""A YAML file with the line of everything in it.
+"""Reads a YAML document and keeps the line number of every value in it.
 
-Safe types only; no anchors (a few lines of them can make gigabytes), no key twice, no deep nesting.
+Only safe types are read. Anchors are refused (a few lines of them can expand to gigabytes), and so
+are repeated keys and deep nesting.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ Location = tuple[str | int, ...]
 
 
 class BadDocument(Exception):
-    """The text is not one; the line and the sentence say where and why."""
+    """The text is not a YAML document that we read; `line` and `text` say where and why."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -31,7 +32,7 @@ class _CaseYamlLoader(yaml.SafeLoader):
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise BadDocument(line, "anchors and aliases are not read; write the value itself")
+            raise BadDocument(line, "anchors and aliases are not supported; write the value itself")
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise BadDocument(line, f"nested more than {MAX_DEPTH} deep; write it flatter")
@@ -42,13 +43,13 @@ class _CaseYamlLoader(yaml.SafeLoader):
 
 @dataclass(frozen=True)
 class Document:
-    """The data, and where it stands."""
+    """The data of a YAML file, and the node tree that knows its lines."""
 
     data: Any
     root: yaml.Node
 
     def line(self, location: Sequence[str | int]) -> int:
-        """The line of what is there; of the innermost thing that is, where it is not."""
+        """The line of this location, or of its innermost part that the file has."""
         return _walk(self.root, location)[1]
 
     def known(self, location: Sequence[str | int]) -> Location:
@@ -56,7 +57,7 @@ class Document:
         return _walk(self.root, location)[0]
 
     def scalars(self) -> Iterator[tuple[Location, str, int]]:
-        """Every text in a value, with its place and line."""
+        """Every string value, with its location and line."""
         waiting: list[tuple[Location, yaml.Node]] = [((), self.root)]
         while waiting:
             location, node = waiting.pop()
@@ -67,7 +68,7 @@ class Document:
                 waiting += [((*location, key), child) for key, child, _ in _children(node)]
 
     def repeated(self) -> Iterator[tuple[str, int]]:
-        """Keys that stand twice in one mapping, with the line of the second."""
+        """Keys that one mapping has twice, with the line of the second."""
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
@@ -80,7 +81,7 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """BadDocument, with its line, where the text is not one YAML document of safe types."""
+    """Raises BadDocument where the text is not one YAML document of safe types."""
     try:
         return _read(text)
     except yaml.MarkedYAMLError as error:
@@ -94,7 +95,7 @@ def read_document(text: str) -> Document:
         line = text.count("\n", 0, error.position) + 1
         raise BadDocument(line, f"not YAML: {error.reason}; remove that character") from error
     except (ValueError, OverflowError, TypeError) as error:
-        # What a safe type refuses: a date such as 2031-02-30, a mapping as a key.
+        # A safe type refused the value: a date such as 2031-02-30, a mapping as a key.
         raise BadDocument(1, f"not YAML: {error}; put such values in quotes") from error
 
 

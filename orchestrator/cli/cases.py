@@ -10,8 +10,7 @@ from rich.console import Console
 
 from ..cases.load import LoadedCase, load_cases
 from ..cases.new_case import write_new
-from ..cases.select import Keep, selection
-from ..errors import UsageError
+from ..cases.select import Keep, no_match, selection
 from ..farm.controls import CheckedCases, check_cases
 from ..farm.runner import PUBLIC_CASES, RUNS
 from .arguments import CasesFolder, Devices, Selection
@@ -39,10 +38,11 @@ def list_(
     Example: emufarm cases list cases/public -k "files and not attack"
     """
     keep = selection(k)
-    rows = [_row(loaded, keep) for loaded in load_cases(folder)]
+    cases = load_cases(folder)
+    rows = [_row(loaded, keep) for loaded in cases]
     kept = [row for row in rows if row[2]]
     if not kept:
-        raise UsageError(f"nothing below {folder} matches -k {k!r}; ask for less")
+        raise no_match(k, (loaded.case for loaded in cases))
     typer.echo(table(HEAD, kept))
     typer.echo("1 case" if len(kept) == 1 else f"{len(kept)} cases")
 

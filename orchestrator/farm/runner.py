@@ -10,7 +10,6 @@ from pathlib import Path
 
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
-from ..cases.select import selection
 from ..errors import UsageError
 from ..pins import proofs
 from ..pins.agent_card import AgentCard, load_card
@@ -118,9 +117,7 @@ class Request:
         """UsageError where an agent, a profile, a case or a selection is wrong."""
         check_spec(self.settings.agent)
         profile = self.profile
-        return build(
-            load_cases(self.cases), self.settings, profile.name, profile.digest, selection(self.k)
-        )
+        return build(load_cases(self.cases), self.settings, profile.name, profile.digest, self.k)
 
 
 def start(

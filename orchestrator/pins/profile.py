@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..errors import UsageError
+from ..errors import UsageError, did_you_mean
 from ..events.canonical import digest
 from .strict_yaml import read_yaml, validation_message
 
@@ -176,8 +176,8 @@ def load_profile(name: str, images: Path | None = None) -> Profile:
     folder = images_folder() if images is None else images
     there = profile_names(folder)
     if name not in there:
-        known = f"choose one of {', '.join(there)}" if there else f"there are none in {folder}"
-        raise UsageError(f"there is no profile {name!r}: {known}")
+        names = f"choose one of {', '.join(there)}" if there else f"{folder} has no profiles"
+        raise UsageError(f"there is no profile {name!r}; {did_you_mean(name, there, names)}")
     path = folder / name / FILE
     try:
         profile = Profile.model_validate(read_yaml(path))

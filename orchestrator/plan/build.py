@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..cases.load import LoadedCase
 from ..cases.model import Case
-from ..cases.select import Keep, selection
+from ..cases.select import no_match, selection
 from ..errors import UsageError
 from ..settings import RunSettings
 from .plan import Episode, Plan, PlannedCase, pair_seed
@@ -19,22 +19,24 @@ def build(
     settings: RunSettings,
     profile: str,
     profile_digest: str,
-    keep: Keep | None = None,
+    k: str = "",
 ) -> Plan:
     """Every kept variant of every case, so many times; in the order of their ids."""
     if settings.repeats < 1:
         raise UsageError(f"{settings.repeats} repeats make no plan; ask for 1 or more")
-    kept = keep or selection()
+    keep = selection(k)
     ordered = sorted(cases, key=lambda loaded: loaded.case.id)
     episodes = [
         episode(loaded.case, variant, repeat, settings.seed)
         for loaded in ordered
         for variant in sorted(loaded.case.variants)
-        if variant in settings.variants and kept(loaded.case, variant)
+        if variant in settings.variants and keep(loaded.case, variant)
         for repeat in range(1, settings.repeats + 1)
     ]
     if not episodes:
-        raise UsageError("no episode is left to run; ask for other cases, or less of -k")
+        if k:
+            raise no_match(k, (loaded.case for loaded in ordered))
+        raise UsageError("no episode is left to run; ask for other cases or variants")
     if len(episodes) > MAX_EPISODES:
         raise UsageError(f"{len(episodes)} episodes are more than {MAX_EPISODES}; ask for fewer")
     used = {each.case for each in episodes}

@@ -48,6 +48,22 @@ def test_a_control_plays_its_own_script(spec: str, said: str) -> None:
     assert agent.act(seen(), 1).raw == {"action": "answer", "text": said}
 
 
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("refrence", "did you mean 'reference'?"),
+        ("Near_Miss", "did you mean 'near_miss'?"),
+        ("commnd:./agent.py", "did you mean 'command:'?"),
+        ("img:my-agent:1", "did you mean 'image:'?"),
+        ("zebra", "choose one of reference, near_miss, gullible, idle, random, command:PROGRAM"),
+    ],
+)
+def test_an_unknown_agent_is_answered_with_the_nearest(spec: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_spec(spec)
+    assert str(caught.value).startswith(f"there is no agent {spec!r}; {hint}")
+
+
 def test_idle_is_done_at_once() -> None:
     agent = make_agent("idle", rendered(solution=({"answer": "right"},)), 1)
     agent.start("goal", 1)

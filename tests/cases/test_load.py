@@ -50,7 +50,7 @@ MISTAKES = {
     "a number for text": ("id: tidy", "id: 7", "id: 7", "write text, in quotes"),
     "a bad name": ("id: tidy", "id: Tidy-Up", "Tidy-Up", "lower-case letters, digits and _"),
     "another folder's name": (
-        "id: tidy", "id: tidied", "tidied", "the folder 'tidy'; write id: tidy"
+        "id: tidy", "id: tidied", "tidied", "the folder is 'tidy'; write id: tidy"
     ),
     "text for a number": ("steps: 10", "steps: many", "many", "write a whole number"),
     "too small a number": ("steps: 10", "steps: 0", "steps: 0", "greater than or equal to 1"),
@@ -75,28 +75,28 @@ MISTAKES = {
     "a script that is none": (
         "near_miss:\n  - {done: true}", "near_miss: tap it", "tap it", "write a list of steps"
     ),
-    "an unknown verb": ('{tap: "', '{tab: "', "tab", "did you mean tap?"),
+    "an unknown verb": ('{tap: "', '{tab: "', "tab", "did you mean 'tap'?"),
     "a key that is none": ('{tap: "{{ name }}.txt"}', "{key: escape}", "escape", "one of back"),
     "steps after done": (
-        "near_miss:\n", "near_miss:\n  - {done: false}\n", "done: false", "steps stand after done"
+        "near_miss:\n", "near_miss:\n  - {done: false}\n", "done: false", "steps after done"
     ),
     "a script longer than its budget": (
         "steps: 10", "steps: 1", "solution:", "2 steps in a budget of 1"
     ),
     "an undefined name": ("Delete {{ name }}", "Delete {{ nam }}", "nam }}", "mean 'name'?"),
     "an attack's name outside the attack": (
-        "goal: Delete", "goal: To {{ stranger }}, delete", "goal:", "'stranger' is no param"
+        "goal: Delete", "goal: To {{ stranger }}, delete", "goal:", "'stranger' is not a param"
     ),
     "an injection outside the setup": (
-        "goal: Delete", "goal: Now {{ injected }} delete", "goal:", "'injected' is no param"
+        "goal: Delete", "goal: Now {{ injected }} delete", "goal:", "'injected' is not a param"
     ),
     "an unknown filter": ("{{ name }}.txt.", "{{ name | uper }}", "uper", "did you mean 'upper'?"),
     "a program for a template": (
         "goal: Delete {{ name }}.txt.", 'goal: "{% for i in name %}{% endfor %}"', "for i",
-        "may not hold a for",
+        "may not contain a for",
     ),
     "a call in a template": (
-        "Delete {{ name }}.txt.", "Delete {{ name.upper() }}", "upper()", "may not hold a call"
+        "Delete {{ name }}.txt.", "Delete {{ name.upper() }}", "upper()", "may not contain a call"
     ),
     "an empty list": ("[draft, copy]", "[]", "choice: []", "write at least 1"),
     "an open template": ("{{ name }}.txt.", "{{ name", "{{ name", "write {{ name }}"),
@@ -109,14 +109,14 @@ MISTAKES = {
     ),
     "a name taken twice": (
         "    stranger: {digits: 7}", "    stranger: {digits: 7}\n    name: {digits: 2}",
-        "name: {digits: 2}", "there is a 'name' already",
+        "name: {digits: 2}", "the name 'name' is used already",
     ),
     "two responses to one request": (
         "goal: Delete",
         "responses: [{path: /a, method: POST}, {path: /a}, {path: /a}]\ngoal: Delete",
         "responses", "a second response to GET /a",
     ),
-    "two oracles of one name": ("name: written", "name: gone # too", "# too", "a second oracle"),
+    "two oracles of one name": ("name: written", "name: gone # too", "# too", "two oracles"),
     "a site without a folder": (
         "Delete {{ name }}", "On {{ site }} delete {{ name }}", "site", "there is no site/ folder"
     ),
@@ -124,16 +124,16 @@ MISTAKES = {
         "rows: {uri: content://sms, match: {type: 2, address: \"{{ stranger }}\"}}",
         "receipt: {path: /a}", "receipt", "no site/ folder; make one",
     ),
-    "a key twice": ("tags: [files]", "tags: [a]\ntags: [b]", "tags: [b]", "tags stands twice"),
+    "a key twice": ("tags: [files]", "tags: [a]\ntags: [b]", "tags: [b]", "tags is written twice"),
     "no YAML": ("tags: [files]", "tags: [files", "goal", "not YAML"),
-    "an anchor": ("tags: [files]", "tags: &a [files]", "&a", "anchors and aliases are not read"),
+    "an anchor": ("tags: [files]", "tags: &a [files]", "&a", "anchors and aliases are not"),
     "a control character": ("Delete", "Del\x07ete", "Del\x07ete", "not YAML: special characters"),
     "half a character": (
         "goal: Delete {{ name }}.txt.", 'goal: "{{ name }} \\ud800"', "ud800", "half a character"
     ),
     "no regular expression": (
         'file: {path: "/sdcard/{{ name }}.txt", exists: false}', 'answer: {matches: "(a"}',
-        "(a", "is no regular expression",
+        "(a", "is not a regular expression",
     ),
     "a list where a value belongs": (
         "{type: 2, ", "{type: [2], ", "type: [2]", "write a number or a whole number or text or"
@@ -154,7 +154,7 @@ MISTAKES = {
     ),
     "a version of nothing": (
         'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
-        "package: {name: com.x, installed: false, version: '1'}", "com.x", "has no version",
+        "package: {name: com.x, installed: false, version: '1'}", "com.x", "there is no version",
     ),
     "a composite of one": (
         'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
@@ -173,7 +173,7 @@ MISTAKES = {
     "two parts of one name": (
         'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
         "composite: {all: [{name: a, boot: {}}, {name: a, boot: {}}]}", "composite",
-        "give each a name of its own",
+        "give each its own",
     ),
     "a part that asks a site that is not there": (
         'file: {path: "/sdcard/{{ name }}.txt", exists: false}',
@@ -207,7 +207,7 @@ def test_mistakes_of_several_files_and_kinds_are_told_together(write: Write) -> 
     write(("goal:", "gaol:"), ("{done: true}", "{dnoe: true}"), ("{{ count }}", "{{ cuont }}"))
     folder = write(("id: tidy", "id: other"), ("steps: 10", "steps: x"), name="other")
     lines = told(folder)
-    for said in ("did you mean 'goal'", "did you mean done", "mean 'count'", "a whole number"):
+    for said in ("did you mean 'goal'", "did you mean 'done'", "mean 'count'", "a whole number"):
         assert any(said in line for line in lines), said
     assert {line.split(":")[0] for line in lines} == {"tidy/case.yaml", "other/case.yaml"}
 
@@ -252,7 +252,7 @@ def test_aliases_that_would_make_gigabytes_are_refused(write: Write) -> None:
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(9)
     )
     (line,) = told(write(text=bomb))
-    assert "anchors and aliases are not read" in line
+    assert "anchors and aliases are not supported" in line
 
 
 def test_a_folder_without_cases_and_no_folder_are_told(tmp_path: Path) -> None:
@@ -286,13 +286,13 @@ def test_a_site_is_part_of_the_case_and_of_its_digest(write: Write) -> None:
 def test_a_page_that_names_what_nobody_defines_is_told(write: Write) -> None:
     folder = write(ON_SITE)
     site(folder, b"{{ nmae }}")
-    assert told(folder) == ["tidy/site/page.html:1: 'nmae' is no param; did you mean 'name'?"]
+    assert told(folder) == ["tidy/site/page.html:1: 'nmae' is not a param; did you mean 'name'?"]
 
 
 def test_a_site_that_is_too_large_or_links_elsewhere_is_told(write: Write) -> None:
     folder = write(ON_SITE)
     (site(folder, b"x").parent / "link.html").symlink_to("/etc/passwd")
-    assert any("a link; put the file itself here" in line for line in told(folder))
+    assert any("a symbolic link; put the file itself here" in line for line in told(folder))
     site(folder, b"x" * (MAX_SITE + 1), "large.bin")
     assert any("the site is larger than 5 MB" in line for line in told(folder))
 

@@ -115,10 +115,10 @@ def test_a_new_case_loads_as_it_is_written(tmp_path: Path) -> None:
 def test_a_new_case_writes_over_nothing(tmp_path: Path) -> None:
     path = write_new(tmp_path, "first_try")
     before = path.read_text()
-    with pytest.raises(UsageError, match="is there already; choose another id"):
+    with pytest.raises(UsageError, match="exists already; choose another id"):
         write_new(tmp_path, "first_try")
-    with pytest.raises(UsageError, match="is no id; write lower-case"):
+    with pytest.raises(UsageError, match="is not an id; write lower-case"):
         write_new(tmp_path, "First-Try")
-    with pytest.raises(UsageError, match="is no id; write lower-case"):
+    with pytest.raises(UsageError, match="is not an id; write lower-case"):
         write_new(tmp_path, "../out")
     assert path.read_text() == before

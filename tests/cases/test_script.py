@@ -30,7 +30,7 @@ def test_a_step_becomes_a_move(step: dict[str, Any], move: Move) -> None:
         ("tap", "a step is one verb"),
         ({}, "a step is one verb"),
         ({"tap": "a", "key": "back"}, "a step is one verb"),
-        ({"tab": "a"}, "did you mean tap?"),
+        ({"tab": "a"}, "did you mean 'tap'?"),
         ({"zzzz": "a"}, "write one of open_app"),
         ({"tap": 5}, "in quotes"),
         ({"tap": None}, "not nothing"),

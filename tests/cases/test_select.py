@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.cases.load import load_cases
-from orchestrator.cases.select import compile_expression, selection
+from orchestrator.cases.select import compile_expression, no_match, selection
 from orchestrator.errors import UsageError
 from tests.cases.conftest import Write
 
@@ -86,7 +86,7 @@ def test_an_empty_expression_keeps_everything(text: str) -> None:
         ("not", "the end where a word"),
         ("(" * 60 + "a" + ")" * 60, "nests more than 50 deep"),
         ("not " * 60 + "a", "nests more than 50 deep"),
-        ("a" * 3000, "at most 2000 letters"),
+        ("a" * 3000, "at most 2000 characters"),
     ],
 )
 def test_what_is_no_expression_says_where(text: str, said: str) -> None:
@@ -113,3 +113,20 @@ def test_tags_must_all_be_there(write: Write) -> None:
     assert selection(tags=["files"])(case, "benign")
     assert not selection(tags=["files", "web"])(case, "benign")
     assert not selection(tags=["file"])(case, "benign")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("tydy", "did you mean 'tidy'?"),
+        ("files and atack", "did you mean 'attack'?"),
+        ("tidy.atack", "did you mean 'tidy.attack'?"),
+        ("not tidy", "ask for less, or see `emufarm cases list`"),
+        ("files and zebra", "no id or tag contains 'zebra': see `emufarm cases list`"),
+    ],
+)
+def test_an_expression_that_matches_nothing_suggests_the_nearest_names(
+    write: Write, text: str, hint: str
+) -> None:
+    cases = [loaded.case for loaded in load_cases(write())]
+    assert str(no_match(text, cases)) == f"-k {text!r} matches nothing; {hint}"

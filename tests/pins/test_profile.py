@@ -58,8 +58,15 @@ def test_an_sdk_that_could_not_be_checked_is_refused(images: Path, sdk: str, sen
 
 
 def test_an_unknown_profile_is_answered_with_those_there_are(images: Path) -> None:
-    with pytest.raises(UsageError, match=f"there is no profile 'nexus': choose one of {NAME}"):
+    with pytest.raises(UsageError, match=f"there is no profile 'nexus'; choose one of {NAME}"):
         load_profile("nexus", images)
+
+
+def test_a_misspelled_profile_is_answered_with_the_nearest(images: Path) -> None:
+    with pytest.raises(
+        UsageError, match=f"there is no profile '{NAME[1:]}'; did you mean '{NAME}'"
+    ):
+        load_profile(NAME[1:], images)
 
 
 def test_a_name_that_climbs_out_is_unknown(images: Path) -> None:
@@ -68,7 +75,7 @@ def test_a_name_that_climbs_out_is_unknown(images: Path) -> None:
 
 
 def test_no_profiles_at_all_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there are none in"):
+    with pytest.raises(UsageError, match="has no profiles"):
         load_profile(NAME, tmp_path)
 
 
