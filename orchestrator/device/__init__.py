@@ -1,7 +1,7 @@
-"""A running, reachable phone, real or simulated: the only room that knows adb.
+"""A running, reachable phone, real or simulated; the only room that knows adb.
 
-Every call has a time-out, and ends in a whole answer or in a DeviceFault. Nothing here decides
-what a fault means for an episode.
+Every call has a time-out and ends in a whole answer or in a DeviceFault. What a fault means for an
+episode is decided elsewhere.
 """
 
 from .faults import DeviceFault

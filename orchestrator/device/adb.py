@@ -1,8 +1,8 @@
-"""What does adbutils do for us? Files both ways, ports both ways, and the adb binary it brings.
+"""File transfer, port forwarding and the adb binary, all by means of adbutils.
 
-The only module that imports it. As it comes, a failed connect starts an adb server on the user's
-default port, a transfer has no time-out, and with one a push may send half a chunk; over the
-connection below it does none of these.
+The only module that imports adbutils. By default a failed connect of adbutils starts an adb server
+on the user's default port, a transfer has no time-out, and with a time-out a push may send half a
+chunk. The connection class below prevents all three.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .faults import DeviceFault, classify
 
 T = TypeVar("T")
 _CHUNK = 64 * 1024  # the most that one DATA may carry
-# adbutils' words for a connection that ended early.
+# The messages of adbutils for a connection that ended early.
 _CUT_OFF = re.compile(
     r"^Invalid sync cmd\s*$|chunk missing|connection closed|b''$|^Expected \d+ bytes"
 )
@@ -38,7 +38,7 @@ class _Connection(AdbConnection):
         super().__init__("127.0.0.1", port)
 
     def _safe_connect(self) -> DeadlineSocket:
-        """A server that is not there is an error, never a reason to start one."""
+        """A missing server is an error and never a reason to start one."""
         return self._dial()
 
 
@@ -49,18 +49,18 @@ class _Client(adbutils.AdbClient):
         self._made: list[AdbConnection] = []
 
     def make_connection(self, timeout: float | None = None) -> AdbConnection:
-        """The deadline of the whole call counts, not adbutils' own of each."""
+        """Uses the deadline of the whole call instead of a time-out for each connection."""
         self._made.append(_Connection(self.port, self._deadline))
         return self._made[-1]
 
     def close(self) -> None:
-        """What adbutils leaves open where a request is refused."""
+        """Closes what adbutils leaves open when a request is refused."""
         for connection in self._made:
             connection.close()  # type: ignore[no-untyped-call]
 
 
 def _send(phone: adbutils.AdbDevice, file: BinaryIO, path: str) -> int:
-    """SEND by hand: adbutils' own push drops the phone's words where it refuses."""
+    """Implements SEND here because the push of adbutils drops the phone's reason for a refusal."""
     total = 0
     with phone.open_transport() as connection:
         connection.send_command("sync:")
@@ -73,39 +73,40 @@ def _send(phone: adbutils.AdbDevice, file: BinaryIO, path: str) -> int:
                 total += len(piece)
             connection.send(b"DONE" + struct.pack("<I", int(time.time()) & 0xFFFFFFFF))
         except ConnectionError:
-            pass  # refused half-way: why is in the answer, read next
+            pass  # refused half-way; the reply, read next, has the reason
         status = connection.read_exact(4)
         length = connection.read_uint32()
         if status != b"OKAY":
             text = connection.read(min(length, _CHUNK)).decode("utf-8", "replace")
-            raise AdbError(text or f"not an answer to a push: {status!r}")
+            raise AdbError(text or f"unexpected reply to a push: {status!r}")
     return total
 
 
 class Adb:
-    """adbutils' share of one phone."""
+    """File transfer and port forwarding for one phone."""
 
     def __init__(self, serial: str, server_port: int) -> None:
         self.serial = serial
         self.server_port = server_port
 
     def push(self, source: Path | bytes, target: str, *, mode: int = 0o644, timeout: float) -> int:
-        """Bytes sent to the phone's file `target`, whose size is checked; a folder is refused."""
+        """Writes the phone's file `target`, checks its size and returns the number of bytes sent.
+        A folder as the target is refused."""
 
         def send(phone: adbutils.AdbDevice) -> int:
             if stat.S_ISDIR(phone.sync.stat(target).mode):
                 raise AdbError(f"{target} is a folder")
             with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
                 sent = _send(phone, file, f"{target},{stat.S_IFREG | mode}")
-            there = phone.sync.stat(target).size
-            if there != sent % 2**32:
-                raise AdbError(f"{there} of {sent} bytes arrived in {target}")
+            size = phone.sync.stat(target).size
+            if size != sent % 2**32:
+                raise AdbError(f"{size} of {sent} bytes arrived in {target}")
             return sent
 
         return self._call(f"push {target}", timeout, send)
 
     def pull(self, source: str, target: Path, *, timeout: float) -> int:
-        """Bytes of the phone's file, written to `target` whole or not at all."""
+        """Copies the phone's file to `target`, whole or not at all; returns the number of bytes."""
         part = target.with_name(f".{target.name}.part")
 
         def receive(phone: adbutils.AdbDevice) -> int:
@@ -119,17 +120,17 @@ class Adb:
             part.unlink(missing_ok=True)
 
     def read(self, source: str, *, timeout: float) -> bytes:
-        """The phone's file as it is."""
+        """The content of the phone's file."""
         return self._call(f"pull {source}", timeout, lambda phone: phone.sync.read_bytes(source))
 
     def forward(self, local: str, remote: str, *, timeout: float = 5.0) -> None:
-        """A port of ours that leads into the phone, such as `tcp:8000` to `tcp:80`."""
+        """Forwards a port of this host into the phone, such as `tcp:8000` to `tcp:80`."""
         self._call(
             f"forward {local}", timeout, lambda phone: phone.forward(local, remote), "adb_refused"
         )
 
     def reverse(self, remote: str, local: str, *, timeout: float = 5.0) -> None:
-        """A port of the phone's that leads to us."""
+        """Forwards a port of the phone to this host."""
         self._call(
             f"reverse {remote}", timeout, lambda phone: phone.reverse(remote, local), "adb_refused"
         )
@@ -149,10 +150,10 @@ class Adb:
         except ConnectionRefusedError as error:
             text = f"cannot connect to daemon at tcp:{self.server_port}: {error}"
             raise DeviceFault("adb_server", text, during=during) from error
-        except struct.error as error:  # adbutils unpacks what it got, whole or not
+        except struct.error as error:  # adbutils unpacks incomplete answers too
             raise DeviceFault("transport_closed", str(error), during=during) from error
         except (AdbError, EOFError, AssertionError, ValueError) as error:
-            # What adb itself refused keeps its reason; the rest is the service's own no.
+            # A refusal by adb itself keeps its reason; any other comes from the service.
             text = " ".join(str(part) for part in error.args) or type(error).__name__
             reason = "transport_closed" if _CUT_OFF.search(text) else classify(text)
             reason = refused if reason == "adb_refused" else reason
@@ -166,7 +167,8 @@ class Adb:
 
 
 def adb_binary() -> Path:
-    """The adb of this installation: one adb for everything, since versions kill each other."""
+    """The adb of this installation. Everything uses this one, since a client of another version
+    kills the server."""
     try:
         return Path(adbutils.adb_path())
     except AdbError as error:

@@ -1,7 +1,7 @@
-"""How is one request put to a phone through the adb server, without paying for more than it?
+"""Requests to the adb server over a plain socket: shell, exec and host requests.
 
-A plain socket to the private server: a shell call is one connection and no sleep (adbutils sleeps
-10 ms at each close). The server's port is always explicit, so nobody's 5037 is ever touched.
+A shell call takes one connection and no sleep (adbutils sleeps 10 ms at each close). The server's
+port is always explicit, so that the user's server on port 5037 is never touched.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from .deadline import Deadline, DeadlineSocket, dial
 from .faults import DeviceFault, adb_fault
-from .shell_protocol import bounded, converse
+from .shell_protocol import check_size, run_command
 
 
 @dataclass(frozen=True)
 class ShellResult:
-    """A command's whole answer; there is no ShellResult without an exit code."""
+    """The complete result of a command; there is no ShellResult without an exit code."""
 
     command: str
     stdout: bytes
@@ -41,7 +41,7 @@ class ShellResult:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One exchange as it happened, for whoever keeps records."""
+    """One request with its response, as it happened, for a listener."""
 
     kind: str  # shell | exec | host | console
     request: str
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 class AdbSocket:
-    """One phone's door: a serial on the adb server of a port."""
+    """Access to one phone, by its serial and the port of its adb server."""
 
     def __init__(self, serial: str, server_port: int, listener: Listener | None = None) -> None:
         self.serial = serial
@@ -65,43 +65,43 @@ class AdbSocket:
         self.listener = listener
 
     def shell(self, command: str, *, stdin: bytes = b"", timeout: float = 30.0) -> ShellResult:
-        """Run a command line in the phone's shell; its exit packet is required."""
+        """Runs a command line in the phone's shell. A missing exit packet is a fault."""
         out, err = bytearray(), bytearray()
 
-        def speak(deadline: Deadline) -> int:
+        def exchange(deadline: Deadline) -> int:
             with self._open(f"shell,v2,raw:{command}", deadline) as connection:
-                return converse(connection, stdin, out, err)
+                return run_command(connection, stdin, out, err)
 
-        code = self._record("shell", command, speak, timeout, out, err)
+        code = self._record("shell", command, exchange, timeout, out, err)
         return ShellResult(command, bytes(out), bytes(err), code)
 
     def exec_out(self, command: str, *, timeout: float = 30.0) -> bytes:
-        """A command's raw stdout to its end. Without an exit code: check what comes."""
+        """A command's raw stdout. There is no exit code, so the caller must check the data."""
         out = bytearray()
 
-        def speak(deadline: Deadline) -> None:
+        def exchange(deadline: Deadline) -> None:
             with self._open(f"exec:{command}", deadline) as connection:
                 while piece := connection.recv(1 << 18):
                     out.extend(piece)
-                    bounded(out)
+                    check_size(out)
 
-        self._record("exec", command, speak, timeout, out, bytearray())
+        self._record("exec", command, exchange, timeout, out, bytearray())
         return bytes(out)
 
     def host(self, request: str, *, timeout: float = 5.0) -> str:
-        """Ask the adb server itself; the answer's text."""
+        """Sends a request to the adb server itself and returns the text of its answer."""
         out = bytearray()
 
-        def speak(deadline: Deadline) -> None:
+        def exchange(deadline: Deadline) -> None:
             with dial(self.server_port, deadline) as connection:
                 _request(connection, request)
                 out.extend(_block(connection))
 
-        self._record("host", request, speak, timeout, out, bytearray())
+        self._record("host", request, exchange, timeout, out, bytearray())
         return out.decode("utf-8", "replace")
 
     def state(self, *, timeout: float = 5.0) -> str:
-        """`device`, `offline`, ...; a fault where the server does not know the serial."""
+        """`device`, `offline`, ...; a fault if the server does not know the serial."""
         return self.host(f"host-serial:{self.serial}:get-state", timeout=timeout)
 
     def features(self) -> frozenset[str]:
@@ -114,36 +114,38 @@ class AdbSocket:
         return int(text, 16)
 
     def transport_id(self, *, timeout: float = 5.0) -> int:
-        """The number of the phone's present connection; a phone that was lost gets a new one."""
+        """The number of the phone's current connection; it changes when the phone reconnects."""
         out = bytearray()
 
-        def speak(deadline: Deadline) -> int:
+        def exchange(deadline: Deadline) -> int:
             with dial(self.server_port, deadline) as connection:
                 number = _choose(connection, self.serial)
                 out.extend(str(number).encode())
                 return number
 
         return self._record(
-            "host", f"host:tport:serial:{self.serial}", speak, timeout, out, bytearray()
+            "host", f"host:tport:serial:{self.serial}", exchange, timeout, out, bytearray()
         )
 
     def reconnect(self) -> str:
-        """Drop the phone's connection so that the server makes a new one; in its own words."""
+        """Drops the phone's connection so that the server makes a new one; returns its message."""
         request = f"host-serial:{self.serial}:reconnect"
         text = self.host(request).strip()
-        # A refusal comes after OKAY too.
+        # A refusal follows OKAY as well.
         if not text.startswith("reconnecting"):
             raise adb_fault(text, request)
         return text
 
     def announce(self, adb_port: int, *, timeout: float = 5.0) -> None:
-        """Tell the server of the emulator again; it never answers this."""
+        """Announces the emulator to the server again, which never answers this request."""
 
-        def speak(deadline: Deadline) -> None:
+        def exchange(deadline: Deadline) -> None:
             with dial(self.server_port, deadline) as connection:
                 connection.send(_framed(f"host:emulator:{adb_port}"))
 
-        self._record("host", f"host:emulator:{adb_port}", speak, timeout, bytearray(), bytearray())
+        self._record(
+            "host", f"host:emulator:{adb_port}", exchange, timeout, bytearray(), bytearray()
+        )
 
     def _open(self, service: str, deadline: Deadline) -> DeadlineSocket:
         connection = dial(self.server_port, deadline)
@@ -159,23 +161,24 @@ class AdbSocket:
         self,
         kind: str,
         request: str,
-        speak: Callable[[Deadline], T],
+        exchange: Callable[[Deadline], T],
         timeout: float,
         out: bytearray,
         err: bytearray,
     ) -> T:
-        """Speak within the time; every way to fail becomes a fault, and everything is told."""
+        """Runs the exchange within the time-out, turns every error into a fault and informs the
+        listener."""
         started = time.monotonic()
         fault: DeviceFault | None = None
         answer: T | None = None
         try:
-            answer = speak(Deadline(timeout))
+            answer = exchange(Deadline(timeout))
             return answer
         except (DeviceFault, OSError) as error:
             fault = self._fault(error, request, timeout)
             raise fault from error
         finally:
-            listener = self.listener  # once: another thread may end it meanwhile
+            listener = self.listener  # read once: another thread may reset it
             if listener is not None:
                 code = answer if kind == "shell" and isinstance(answer, int) else None
                 text = None if fault is None else str(fault)
@@ -197,20 +200,22 @@ def _framed(request: str) -> bytes:
     try:
         data = request.encode()
     except UnicodeEncodeError as error:
-        raise DeviceFault("adb_refused", f"not a text: {error}") from error
+        raise DeviceFault("adb_refused", f"not valid text: {error}") from error
     if b"\0" in data:
-        raise DeviceFault("adb_refused", "the phone would take a request only up to its NUL")
+        raise DeviceFault(
+            "adb_refused", "a request may contain no NUL: the phone would ignore the rest"
+        )
     if len(data) > 0xFFFF:
         raise DeviceFault("adb_refused", f"a request of {len(data)} bytes does not fit adb's frame")
     return b"%04x" % len(data) + data
 
 
 def _choose(connection: DeadlineSocket, serial: str) -> int:
-    """Bind the connection to the phone; which connection of the phone's it got."""
+    """Binds the connection to the phone; returns the number of the phone's connection."""
     _request(connection, f"host:tport:serial:{serial}")
     number = connection.read_exactly(8)
     if len(number) < 8:
-        raise DeviceFault("transport_closed", "the adb server closed before naming the transport")
+        raise DeviceFault("transport_closed", "the adb server closed before it named the transport")
     return int.from_bytes(number, "little")
 
 
@@ -222,7 +227,7 @@ def _request(connection: DeadlineSocket, request: str) -> None:
     if len(status) < 4:
         raise DeviceFault("transport_closed", "protocol fault (couldn't read status)")
     if status != b"OKAY":
-        raise DeviceFault("bad_answer", f"not an adb server's answer: {status!r}")
+        raise DeviceFault("bad_answer", f"not an answer of an adb server: {status!r}")
 
 
 def _block(connection: DeadlineSocket) -> bytes:
@@ -232,5 +237,5 @@ def _block(connection: DeadlineSocket) -> bytes:
     count = int(size, 16)
     data = connection.read_exactly(count)
     if len(data) < count:
-        raise DeviceFault("transport_closed", f"{len(data)} of {count} bytes came")
+        raise DeviceFault("transport_closed", f"{len(data)} of {count} bytes arrived")
     return data

@@ -1,14 +1,14 @@
-"""How is the phone reached whose supervisor stands in our own network namespace?
+"""Attaches to the phone whose supervisor listens in our network namespace, and waits for its boot.
 
-In containers nobody waits for the supervisor's first line: it is asked until it answers, and until
-it has told what takes it a while to learn.
+In a container the supervisor's first line is not read. It is polled until it answers and until it
+reports the facts that take a while to learn.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
+from ..events.notify import Notify
 from .console import Console
 from .deadline import Deadline
 from .faults import DeviceFault
@@ -16,27 +16,25 @@ from .phone import Device
 from .readiness import wait_ready
 from .supervisor_client import Facts, SupervisorClient
 
-_LOOK_S = 0.1
-_SAY_S = 5.0  # between two lines about what is still missing
-
-Say = Callable[[str], None]
+_POLL_S = 0.1
+_NOTIFY_S = 5.0  # between two lines about what is still missing
 
 
-def attach(port: int, token: str, seconds: float, say: Say) -> Device:
-    """The phone, not yet ready; DeviceFault where its supervisor does not answer in time."""
+def attach(port: int, token: str, seconds: float, notify: Notify) -> Device:
+    """The phone, not yet ready. DeviceFault if its supervisor does not answer in time."""
     supervisor = SupervisorClient(port, token)
-    facts = _facts(supervisor, Deadline(seconds), Patience(say))
+    facts = _facts(supervisor, Deadline(seconds), _WaitNotifier(notify))
     console = Console(facts.console_port, facts.console_token)
     return Device(facts.serial, facts.adb_server_port, console=console, supervisor=supervisor)
 
 
-def wait_booted(device: Device, seconds: float, say: Say) -> Device:
-    """The same, once it is ready; DeviceFault says what is missing where it is not in time."""
-    patience = Patience(say)
+def wait_booted(device: Device, seconds: float, notify: Notify) -> Device:
+    """Returns the device once it is ready. DeviceFault lists what is missing after the time-out."""
+    notifier = _WaitNotifier(notify)
 
     def pause(step: float) -> None:
-        patience.waited("the phone boots")
-        # Its end would else show only as a phone that never gets ready.
+        notifier.waiting("the phone boots")
+        # Without this check an emulator that ended would look like a phone that never gets ready.
         if device.supervisor is not None and device.supervisor.facts().state == "ended":
             raise DeviceFault("supervisor", "the emulator ended while it booted", during="boot")
         time.sleep(step)
@@ -48,7 +46,7 @@ def wait_booted(device: Device, seconds: float, say: Say) -> Device:
     return device
 
 
-def _facts(supervisor: SupervisorClient, deadline: Deadline, patience: Patience) -> Facts:
+def _facts(supervisor: SupervisorClient, deadline: Deadline, notifier: _WaitNotifier) -> Facts:
     while True:
         try:
             facts = supervisor.facts()
@@ -59,19 +57,19 @@ def _facts(supervisor: SupervisorClient, deadline: Deadline, patience: Patience)
             text = str(fault)
         if deadline.passed:
             raise DeviceFault("supervisor", f"{deadline.seconds:g} s passed: {text}")
-        patience.waited(f"waiting for the device: {text}")
-        time.sleep(_LOOK_S)
+        notifier.waiting(f"waiting for the device: {text}")
+        time.sleep(_POLL_S)
 
 
-class Patience:
-    """Says what is waited for, now and then."""
+class _WaitNotifier:
+    """Reports at intervals what is being waited for."""
 
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self._since = self._said = time.monotonic()
+    def __init__(self, notify: Notify) -> None:
+        self._notify = notify
+        self._started = self._notified = time.monotonic()
 
-    def waited(self, what: str) -> None:
+    def waiting(self, what: str) -> None:
         now = time.monotonic()
-        if now - self._said >= _SAY_S:
-            self._said = now
-            self._say(f"{what} ({now - self._since:.0f} s)")
+        if now - self._notified >= _NOTIFY_S:
+            self._notified = now
+            self._notify(f"{what} ({now - self._started:.0f} s)")

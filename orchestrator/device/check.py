@@ -1,6 +1,7 @@
-"""Does a phone do what this room relies on? Every expectation, looked at and written down.
+"""The device check: tests a phone against every expectation and records the findings.
 
-With a folder, it holds findings.json and recordings.jsonl: each exchange as it was on the wire.
+If a folder is given, findings.json and recordings.jsonl are written there; the latter has each
+exchange as it was on the wire.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _INLINE = 64 * 1024
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """One expectation beside what was seen; `holds` is None where it could not be looked at."""
+    """One expectation and what was seen; `holds` is None if it could not be checked."""
 
     name: str
     why: str
@@ -35,9 +36,9 @@ class CheckFinding:
 
 
 def passed(findings: Sequence[CheckFinding]) -> bool:
-    """Whether something was looked at and nothing failed."""
-    looked = [finding.holds for finding in findings if finding.holds is not None]
-    return bool(looked) and all(looked)
+    """Whether at least one expectation was checked and none failed."""
+    checked = [finding.holds for finding in findings if finding.holds is not None]
+    return bool(checked) and all(checked)
 
 
 def run_check(
@@ -48,16 +49,16 @@ def run_check(
     expectations: Sequence[Expectation] = EXPECTATIONS,
     on_finding: Callable[[CheckFinding], None] = lambda finding: None,
 ) -> list[CheckFinding]:
-    """Look at everything in order, one failure never hiding the next."""
+    """Checks every expectation in order; one failure does not hide the next."""
     findings: list[CheckFinding] = []
     recorder = _Recorder(folder)
-    device.listen(recorder.heard)
+    device.listen(recorder.record)
     try:
         for expectation in expectations:
             if expectation.destructive and not destructive:
                 continue
             recorder.expectation = expectation.name
-            findings.append(_find(device, expectation))
+            findings.append(_check(device, expectation))
             on_finding(findings[-1])
     finally:
         device.listen(None)
@@ -65,18 +66,16 @@ def run_check(
     return findings
 
 
-def _find(device: Device, expectation: Expectation) -> CheckFinding:
+def _check(device: Device, expectation: Expectation) -> CheckFinding:
     started = time.monotonic()
     if expectation.needs_console and not device.has_console:
-        seen = CheckResult(
-            None, "not looked at: this phone has no console that we know the token of"
-        )
+        seen = CheckResult(None, "not checked: this phone has no console whose token is known")
     else:
         try:
             seen = expectation.look(device)
         except DeviceFault as fault:
             seen = CheckResult(False, str(fault))
-        except Exception as error:  # noqa: BLE001 - what no rule foresaw is a finding too
+        except Exception as error:  # noqa: BLE001 - an unforeseen error is a finding too
             seen = CheckResult(False, f"{type(error).__name__}: {error}")
     seconds = time.monotonic() - started
     e = expectation
@@ -88,14 +87,14 @@ class _Recorder:
         self.expectation = ""
         self._folder = folder
         self._blobs = 0
-        self._one_at_a_time = threading.Lock()  # shells may be heard from several threads
+        self._lock = threading.Lock()  # exchanges may come from several threads
         self._lines: TextIO | None = None
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             self._lines = (folder / "recordings.jsonl").open("w", encoding="utf-8")
 
-    def heard(self, exchange: Exchange) -> None:
-        with self._one_at_a_time:
+    def record(self, exchange: Exchange) -> None:
+        with self._lock:
             self._write(exchange)
 
     def _write(self, exchange: Exchange) -> None:
@@ -114,7 +113,7 @@ class _Recorder:
         self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def _text(self, data: bytes) -> str | dict[str, object]:
-        """Text as it is; what is binary or long in a file of its own."""
+        """Short text as it is; binary or long data goes into a file of its own."""
         if len(data) <= _INLINE:
             try:
                 return data.decode()

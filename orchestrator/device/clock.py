@@ -1,4 +1,4 @@
-"""What time does the phone think it is, and which boot is this?"""
+"""The phone's clock, boot id and uptime."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .shell import Shell
 
 @dataclass(frozen=True)
 class ClockOffset:
-    """Phone minus host, and how far the answer may be off by the question's own duration."""
+    """Phone time minus host time; the uncertainty is half of the query's own duration."""
 
     seconds: float
     uncertainty: float
@@ -23,7 +23,7 @@ class Clock:
         self._shell = shell
 
     def now(self, *, timeout: float = 30.0) -> float:
-        """Seconds since 1970 by the phone."""
+        """Seconds since 1970 according to the phone."""
         text = self._shell.answer("date", "+%s.%N", timeout=timeout).strip()
         if not re.fullmatch(r"\d+\.\d+", text):
             raise DeviceFault("bad_answer", f"not a time: {text!r}", during="date")
@@ -36,10 +36,11 @@ class Clock:
         return ClockOffset(now - (before + after) / 2, (after - before) / 2)
 
     def set(self, when: float) -> None:
-        """A fixed date, with network time off. The emulator may set it back: verify afterwards."""
+        """Sets a date and turns network time off. The emulator may set the clock back, so the date
+        is read again."""
         for key in ("auto_time", "auto_time_zone"):
             self._shell.do("settings", "put", "global", key, "0")
-        # toybox takes MMDDhhmmYYYY.SS in the phone's own zone; -u makes it UTC.
+        # toybox takes MMDDhhmmYYYY.SS in the phone's time zone; -u makes it UTC.
         stamp = time.strftime("%m%d%H%M%Y.%S", time.gmtime(when))
         self._shell.do("date", "-u", stamp, root=True)
         now = self.now()
@@ -47,7 +48,7 @@ class Clock:
             raise DeviceFault("command_failed", f"it is {now} after a set to {when}", during="date")
 
     def boot_id(self) -> str:
-        """New at every boot; a snapshot load brings the baked one back."""
+        """New at every boot; loading a snapshot restores the baked one."""
         text = self._shell.answer("cat", "/proc/sys/kernel/random/boot_id").strip()
         if not re.fullmatch(r"[0-9a-f-]{36}", text):
             raise DeviceFault("bad_answer", f"not a boot id: {text!r}", during="boot_id")

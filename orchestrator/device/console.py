@@ -1,6 +1,7 @@
-"""How is the emulator's console asked, over TCP?
+"""A client of the emulator's console over TCP: snapshots, messages, calls.
 
-Not through `adb emu`: it ends with 0 on `KO`, and with an empty token file prints nothing at all.
+`adb emu` is not used, because it exits with 0 on `KO` and prints nothing if the token file is
+empty.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ _DONE = re.compile(rb"(?:^|\n)(?:OK(?:: [^\r\n]*)?|KO:[^\r\n]*)\r?\n\Z")
 
 @dataclass(frozen=True)
 class ConsoleReply:
-    """What the console said to one command."""
+    """The console's reply to one command."""
 
-    words: str  # all of it, the final `OK` included
+    text: str  # the whole reply, the final `OK` included
     value: str  # the lines before that
 
 
@@ -37,34 +38,35 @@ class SnapshotRow:
 
 
 def check_tag(tag: str) -> str:
-    """The console quotes nothing, so a tag must be one plain word."""
+    """The console has no quoting, so a tag must be one plain word."""
     if not TAG.fullmatch(tag):
-        raise DeviceFault("snapshot_failed", f"not a snapshot's name: {tag!r}")
+        raise DeviceFault("snapshot_failed", f"not a snapshot name: {tag!r}")
     return tag
 
 
 def parse_snapshots(text: str) -> tuple[SnapshotRow, ...]:
-    """`avd snapshot list`: columns run into each other on the left, so rows are read from the
-    right; a reply that is neither a list nor the empty one is a fault."""
+    """Parses `avd snapshot list`. Columns run into each other on the left, so rows are read from
+    the right. A reply that is neither a list nor the message for an empty one is a fault."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     if lines == ["There is no snapshot available."]:
         return ()
     if not lines:
-        raise DeviceFault("bad_answer", "the console lists nothing, not even that there is none")
+        raise DeviceFault("bad_answer", "the console's list of snapshots is blank")
     rows = []
     for line in lines:
         if line.startswith(("List of", "ID ")):
             continue
         words = line.split()
         if len(words) < 6:
-            raise DeviceFault("bad_answer", f"not a row of snapshots: {line!r}")
+            raise DeviceFault("bad_answer", f"not a snapshot row: {line!r}")
         _, *tag, size, day, hour, clock = words
         rows.append(SnapshotRow(" ".join(tag), size, f"{day} {hour}", clock))
     return tuple(rows)
 
 
 class Console:
-    """One emulator's console. A connection per command: the emulator may be gone in between."""
+    """One emulator's console. Each command has its own connection, since the emulator may end
+    between two."""
 
     def __init__(self, port: int, token: str, listener: Listener | None = None) -> None:
         self.port = port
@@ -72,21 +74,21 @@ class Console:
         self.listener = listener
 
     def ask(self, command: str, *, authenticated: bool = True, timeout: float = 10.0) -> str:
-        """The reply's lines before `OK`; a `KO` is a fault with the console's own words."""
-        return self.say(command, authenticated=authenticated, timeout=timeout).value
+        """The reply's lines before `OK`. A `KO` is a fault with the console's own text."""
+        return self.send(command, authenticated=authenticated, timeout=timeout).value
 
-    def say(
+    def send(
         self, command: str, *, authenticated: bool = True, timeout: float = 10.0
     ) -> ConsoleReply:
-        """The same, with all the words."""
+        """Like `ask`, but returns the whole reply."""
         started = time.monotonic()
-        words, fault = "", None
+        output, fault = "", None
         try:
-            reply = self._speak(command, authenticated, Deadline(timeout))
-            words = reply.words
+            reply = self._exchange(command, authenticated, Deadline(timeout))
+            output = reply.text
             return reply
         except DeviceFault as error:
-            words = error.text if error.reason == "console_refused" else ""
+            output = error.text if error.reason == "console_refused" else ""
             fault = DeviceFault(error.reason, error.text, during=f"console {command}")
             raise fault from error
         except TimeoutError as error:
@@ -97,19 +99,19 @@ class Console:
             fault = DeviceFault("console_unreachable", str(error), during=f"console {command}")
             raise fault from error
         finally:
-            listener = self.listener  # once: another thread may end it meanwhile
+            listener = self.listener  # read once: another thread may reset it
             if listener is not None:
-                told = None if fault is None else str(fault)
+                problem = None if fault is None else str(fault)
                 seconds = time.monotonic() - started
-                listener(Exchange("console", command, words.encode(), b"", None, told, seconds))
+                listener(Exchange("console", command, output.encode(), b"", None, problem, seconds))
 
-    def _speak(self, command: str, authenticated: bool, deadline: Deadline) -> ConsoleReply:
+    def _exchange(self, command: str, authenticated: bool, deadline: Deadline) -> ConsoleReply:
         if "\n" in command or "\r" in command:
             raise DeviceFault("console_refused", f"a command is one line: {command!r}")
         try:
             line = f"{command}\n".encode()
         except UnicodeEncodeError as error:
-            raise DeviceFault("console_refused", f"not a text: {error}") from error
+            raise DeviceFault("console_refused", f"not valid text: {error}") from error
         with dial(self.port, deadline) as connection:
             greeting = _reply(connection)
             if authenticated and "Authentication required" in greeting.value:
@@ -132,12 +134,12 @@ class Console:
         return parse_snapshots(self.ask("avd snapshot list", timeout=SNAPSHOT_SECONDS))
 
     def loaded_snapshot(self) -> str | None:
-        """The tag last loaded; None before the first."""
+        """The tag that was loaded last; None before the first load."""
         tag = self.ask("avd snapshot get")
         return None if tag in ("(null)", "") else tag
 
     def load_snapshot(self, tag: str) -> str:
-        """The console's words; they only acknowledge: see snapshot.py for what proves a load."""
+        """The console's reply. It only acknowledges the command; snapshot.py proves the load."""
         return self._snapshot(load_command(tag))
 
     def save_snapshot(self, tag: str) -> None:
@@ -148,25 +150,27 @@ class Console:
 
     def _snapshot(self, command: str) -> str:
         try:
-            return self.say(command, timeout=SNAPSHOT_SECONDS).words
+            return self.send(command, timeout=SNAPSHOT_SECONDS).text
         except DeviceFault as fault:
             if fault.reason != "console_refused":
                 raise
             raise DeviceFault("snapshot_failed", fault.text, during=command) from fault
 
     def send_sms(self, number: str, text: str) -> None:
-        """A message to the phone, which takes it in its own time."""
+        """Sends a message to the phone, which receives it some time later."""
         if not re.fullmatch(r"[+]?[0-9*#]+", number):
             raise DeviceFault("console_refused", f"not a phone number: {number!r}")
         if not text or "\r" in text:
-            raise DeviceFault("console_refused", "a message has text and no carriage return")
+            raise DeviceFault(
+                "console_refused", "a message needs text and may have no carriage return"
+            )
         escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
         self.ask(f"sms send {number} {escaped}")
 
     def gsm(self, verb: str, number: str) -> None:
-        """`call`, `accept` or `cancel` a call with a number."""
+        """Runs `call`, `accept` or `cancel` for a phone number."""
         if verb not in ("call", "accept", "cancel") or not re.fullmatch(r"[+]?[0-9*#]+", number):
-            raise DeviceFault("console_refused", f"not a call: gsm {verb} {number!r}")
+            raise DeviceFault("console_refused", f"not a call command: gsm {verb} {number!r}")
         self.ask(f"gsm {verb} {number}")
 
     def kill(self) -> None:
@@ -178,7 +182,7 @@ def load_command(tag: str) -> str:
 
 
 def _reply(connection: DeadlineSocket, *, closing: bool = False) -> ConsoleReply:
-    """Lines up to the final `OK`; KO lines are gathered until the console falls silent."""
+    """Reads lines up to the final `OK`; all KO lines of a refusal are collected."""
     data = bytearray()
     while not _DONE.search(data[-4096:] if len(data) > 4096 else data):
         piece = connection.recv(65536)
@@ -199,9 +203,9 @@ def _reply(connection: DeadlineSocket, *, closing: bool = False) -> ConsoleReply
 
 
 def _more_refusals(connection: DeadlineSocket) -> list[str]:
-    """A refusal may take several lines in several writes, and nothing says which is the last.
+    """The remaining KO lines of a refusal, which may come in several writes with no end marker.
 
-    A command that the console always answers at once marks the end.
+    A `ping`, which the console always answers at once, marks the end.
     """
     data = bytearray()
     connection.deadline = Deadline(connection.deadline.share(2))
@@ -210,5 +214,5 @@ def _more_refusals(connection: DeadlineSocket) -> list[str]:
         while b"I am alive!" not in data and (piece := connection.recv(4096)):
             data += piece
     except (ConnectionError, TimeoutError):
-        pass  # that it refused is known already; only its further words are lost
+        pass  # the refusal is known already; only its remaining lines are lost
     return [line for line in data.decode("utf-8", "replace").split("\r\n") if line[:3] == "KO:"]

@@ -1,6 +1,7 @@
-"""How long may a whole call still take? One budget for all the reads and writes of it.
+"""A deadline for a whole call, and a loopback socket that obeys it.
 
-A socket's own time-out starts anew with every byte, so a peer that trickles would hold us forever.
+A socket's own time-out restarts with every read, so a peer that sends byte by byte would block us
+forever.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ class Deadline:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds still to spend; TimeoutError once there are none."""
+        """The seconds that are left; TimeoutError once there are none."""
         left = self._end - time.monotonic()
         if left <= 0:
             raise TimeoutError(f"no answer within {self.seconds:g} s")
         return left
 
     def share(self, seconds: float = math.inf) -> float:
-        """For one step of several: what it asks for, or what is left; 0 once there is nothing."""
+        """The time for one step: `seconds`, or what is left if that is less; 0 after the end."""
         return max(0.0, min(seconds, self._end - time.monotonic()))
 
     @property
@@ -38,7 +39,7 @@ class Deadline:
 
 
 class DeadlineSocket(socket.socket):
-    """A loopback connection whose every operation shares one deadline, and whose send sends all."""
+    """A loopback connection whose operations share one deadline and whose `send` sends all data."""
 
     deadline: Deadline
 
@@ -51,7 +52,7 @@ class DeadlineSocket(socket.socket):
         return super().recv_into(buffer, nbytes, flags)
 
     def send(self, data: bytes, flags: int = 0, /) -> int:  # type: ignore[override]
-        """All of it: with a time-out set, a plain send may stop half-way."""
+        """Sends all data: with a time-out set, a plain send may stop half-way."""
         self.sendall(data, flags)
         return len(data)
 
@@ -60,7 +61,7 @@ class DeadlineSocket(socket.socket):
         super().sendall(data, flags)
 
     def send_some(self, data: memoryview) -> int:
-        """As much as fits now, 0 where nothing does."""
+        """Sends as much as fits now and returns the number of bytes, possibly 0."""
         self.settimeout(0)
         try:
             return super().send(data)
@@ -68,7 +69,7 @@ class DeadlineSocket(socket.socket):
             return 0
 
     def read_exactly(self, count: int) -> bytes:
-        """Fewer bytes only where the peer closed."""
+        """Returns fewer bytes only if the peer has closed."""
         pieces = []
         while count > 0:
             piece = self.recv(min(count, 1 << 16))
@@ -80,7 +81,7 @@ class DeadlineSocket(socket.socket):
 
 
 def dial(port: int, deadline: Deadline) -> DeadlineSocket:
-    """A connection to loopback. The caller closes it."""
+    """Opens a connection to a loopback port. The caller closes it."""
     connection = DeadlineSocket(socket.AF_INET, socket.SOCK_STREAM)
     connection.deadline = deadline
     try:

@@ -1,4 +1,4 @@
-"""What went wrong between us and the phone, in whose words, and may a query be asked again?"""
+"""Device faults: the closed list of reasons, and the rules that read them from adb's messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..errors import EmufarmError
 
-# Gone again by itself, as far as adb's words can tell; anything else needs someone to act.
+# Faults that may pass by themselves; any other needs someone to act.
 TRANSIENT = frozenset(
     {
         "device_offline",
@@ -19,9 +19,9 @@ TRANSIENT = frozenset(
     }
 )
 REASONS = TRANSIENT | {
-    "adb_refused",  # adb said no in words that no rule below knows
+    "adb_refused",  # refused by adb with a message that no rule below knows
     "ambiguous_device",
-    "bad_answer",  # whole, but not of the shape that the query has
+    "bad_answer",  # complete, but not in the format that the query has
     "bad_screenshot",
     "command_failed",
     "console_closed",
@@ -44,7 +44,7 @@ REASONS = TRANSIENT | {
 
 
 class DeviceFault(EmufarmError):
-    """One failed call: a reason from the closed list, and the text it was read from."""
+    """One failed call: a reason from the closed list and the text from which it was read."""
 
     def __init__(self, reason: str, text: str, *, during: str = "") -> None:
         assert reason in REASONS, reason
@@ -74,7 +74,7 @@ def _rules(*pairs: tuple[str, str]) -> tuple[Rule, ...]:
     return tuple(Rule(re.compile(pattern), reason) for pattern, reason in pairs)
 
 
-# adb's own words, searched in this order.
+# adb's own messages, searched in this order.
 ADB_RULES = _rules(
     (r"device offline", "device_offline"),
     (r"device still (connecting|authorizing)", "device_connecting"),
@@ -86,17 +86,17 @@ ADB_RULES = _rules(
     (r"^closed$|protocol fault|[Cc]onnection reset|[Bb]roken pipe|EOF", "transport_closed"),
 )
 
-# The framework's words, which programs print and then often exit 0.
+# The framework's messages, after which programs often exit with 0.
 SERVICE_MISSING = re.compile(r"Can't find service: \S+|No service published for: \S+")
 PROVIDER_ERROR = re.compile(r"Error while accessing provider:\s*\S+")
-# dumpsys prints what it has and exits 0, also where the service died or was too slow half-way.
+# dumpsys prints what it has and exits with 0 even if the service died or timed out half-way.
 DUMP_BROKEN = re.compile(r"Error dumping service info\b.*")
 DUMP_TIMEOUT = re.compile(r"\*\*\* SERVICE '.*' DUMP TIMEOUT \(.*")
 PACKAGE_MISSING = re.compile(r"^Unable to find package: \S+", re.MULTILINE)
 
 
 def classify(text: str) -> str:
-    """The reason in an adb error's text; its `adb: ` and `error: ` prefixes do not matter."""
+    """The reason for an adb error message; its `adb: ` and `error: ` prefixes are ignored."""
     bare = re.sub(r"^(?:(?:adb|error|adb\.exe): *)+", "", text.strip())
     for rule in ADB_RULES:
         if rule.pattern.search(bare):

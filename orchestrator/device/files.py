@@ -1,4 +1,4 @@
-"""What is in the phone's files?"""
+"""Reads, copies and removes the phone's files, databases included."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from .deadline import Deadline
 from .faults import DeviceFault
 from .shell import Shell
 
-# A database is these together: the main file alone may be days old, or half of a transaction.
+# A database is all of these: the main file alone may be days old or hold half a transaction.
 DATABASE_PARTS = ("", "-wal", "-shm", "-journal")
 _DATABASE_TRIES = 3
 _APP_DATA = re.compile(r"/data/(?:data|user/\d+|user_de/\d+|app)/(?:~~[^/]*/)?([\w.]+)")
 
 
 def app_of_path(path: str) -> tuple[str, ...]:
-    """The package whose own file this is; empty on shared storage."""
+    """The package that owns the file; empty on shared storage."""
     found = _APP_DATA.match(path)
     return (found[1],) if found else ()
 
 
 class Files:
-    """By sync where the shell user may, by `su 0` where only root may."""
+    """File access by adb sync where the shell user may, and by `su 0` where only root may."""
 
     def __init__(self, shell: Shell, adb: Adb) -> None:
         self._shell = shell
         self._adb = adb
 
     def exists(self, path: str, *, root: bool = False) -> bool:
-        """`test` answers 0 or 1; anything else is a fault, not an absence."""
+        """`test` exits with 0 or 1; any other exit code is a fault and not an absent file."""
         result = self._shell.query("test", "-e", path, root=root)
         if result.exit_code not in (0, 1) or result.stderr:
             text = f"exit code {result.exit_code}: {result.error_text.strip()}"
@@ -39,7 +39,7 @@ class Files:
         return result.ok
 
     def read(self, path: str, *, root: bool = False, timeout: float = 60.0) -> bytes:
-        """The whole file, with its exit code."""
+        """The whole file. A non-zero exit code of `cat` is a fault."""
         result = self._shell.query("cat", path, root=root, timeout=timeout)
         if not result.ok:
             raise DeviceFault("command_failed", result.error_text.strip(), during=f"cat {path}")
@@ -63,10 +63,10 @@ class Files:
     def pull_database(
         self, path: str, folder: Path, *, timeout: float = 120.0, root: bool = True
     ) -> Path:
-        """A database with its logs; the copy's path, for sqlite3 to open.
+        """Copies a database with its logs; returns the path of the copy, for sqlite3 to open.
 
-        The phone goes on writing meanwhile, so the copies must still be what is there once all
-        are read; a database that never rests is a fault.
+        The phone may write during the copy, so the parts on the phone must still equal the copies
+        once all are read. A database that changes during every try is a fault.
         """
         target = folder / path.rpartition("/")[2]
         deadline = Deadline(timeout)
@@ -79,10 +79,10 @@ class Files:
             copies = {
                 part: self.read(path + part, root=root, timeout=deadline.share()) for part in before
             }
-            seen = {part: hashlib.sha256(data).hexdigest() for part, data in copies.items()}
-            # Readers write into -shm, which sqlite rebuilds from -wal where it does not fit.
+            copied = {part: hashlib.sha256(data).hexdigest() for part, data in copies.items()}
+            # Readers write into -shm too, and sqlite rebuilds it from -wal if it does not match.
             after = self._parts(path, deadline, root)
-            if all(after.get(part) == seen.get(part) for part in ("", "-wal", "-journal")):
+            if all(after.get(part) == copied.get(part) for part in ("", "-wal", "-journal")):
                 break
         else:
             text = f"{path} changed during each of {_DATABASE_TRIES} copies"
@@ -98,7 +98,7 @@ class Files:
         return target
 
     def _parts(self, path: str, deadline: Deadline, root: bool) -> dict[str, str]:
-        """Digest by suffix, of the parts that exist."""
+        """The digests of the existing parts, by suffix."""
         names = (path + part for part in DATABASE_PARTS)
         result = self._shell.query("sha256sum", *names, root=root, timeout=deadline.share())
         lines = re.findall(r"^([0-9a-f]{64})  (.*)$", result.text, re.MULTILINE)

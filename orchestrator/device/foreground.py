@@ -1,6 +1,6 @@
-"""What stands in front on the phone, which way is it turned, and is something not responding?
+"""The app in the foreground, the screen's rotation, and apps that do not respond.
 
-From plain dumps, filtered here: the phone's own grep would hide a dump that failed.
+Parsed from whole dumps, because grep on the phone would hide a dump that failed.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from .faults import DeviceFault
 from .shell import Shell
 
-# Three spellings in three Android versions; some builds leave the closing brace out or double it.
-# Only at a line's start: within one, an intent's address may spell anything.
+# Three spellings in three Android versions; some builds omit the closing brace or double it.
+# Matched only at the start of a line: further on, an intent's address may contain anything.
 _RESUMED = re.compile(
     r"^\s*(?:m?ResumedActivity: |topResumedActivity=)ActivityRecord\{(.*)$",
     re.MULTILINE,
@@ -20,20 +20,20 @@ _RESUMED = re.compile(
 _FOCUS = re.compile(r"^\s*mCurrentFocus=(.*)$", re.MULTILINE)
 _FOCUSED_APP = re.compile(r"^\s*mFocusedApp=(?:\w+\{)?(.*)$", re.MULTILINE)
 _COMPONENT = re.compile(r"([A-Za-z][\w.]*)/([\w.$]+)")
-# At the start of a line it is the display's own; within one, some window's. Two spellings.
+# At the start of a line it is the display's rotation, further on a window's. Two spellings.
 _ROTATION = re.compile(r"^\s*mRotation=(?:ROTATION_(0|90|180|270)|([0-3]))\b", re.MULTILINE)
 _NOT_RESPONDING = re.compile(r"(?:Application )?Not Responding: ([\w.]+)")
 
 
 @dataclass(frozen=True)
 class Foreground:
-    """The focused window and the resumed activity, each None where there is none."""
+    """The focused window and the resumed activity; each is None if there is none."""
 
     focus: str | None  # the window's title: a component, or a name such as NotificationShade
     package: str | None
     activity: str | None  # the full class name
     not_responding: str | None  # the package whose ANR dialog has the focus
-    rotation: int | None = None  # quarter turns from the natural way; None: the phone does not say
+    rotation: int | None = None  # quarter turns from the natural orientation; None: unknown
 
 
 def _component(text: str) -> tuple[str, str] | None:
@@ -44,14 +44,14 @@ def _component(text: str) -> tuple[str, str] | None:
 
 
 def full_activity(package: str, activity: str) -> str:
-    """A class of the package; `.Short` is within it."""
+    """The full class name; `.Short` is relative to the package."""
     return f"{package}{activity}" if activity.startswith(".") else activity
 
 
 def parse_focus(dump: str) -> tuple[str | None, str | None]:
     """From `dumpsys window`: the focused window's title, and the package that does not respond.
 
-    Of several displays' lines the first that is not null counts.
+    If there are several displays, the first line that is not null counts.
     """
     values = [match[1].strip() for match in _FOCUS.finditer(dump)]
     if not values:

@@ -1,4 +1,4 @@
-"""Which phone is this, exactly? What a run must record to be repeatable."""
+"""The identity of a phone: what a run must record to be repeatable."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Identity:
     abi: str
     adb_version: str
     adb_server_version: int
-    avd_name: str | None  # None where there is no console to ask
-    emulator_version: str | None  # the supervisor knows it; None without one
+    avd_name: str | None  # None without a console
+    emulator_version: str | None  # from the supervisor; None without one
     display: Display
     input_method: str | None
     time_zone: str

@@ -1,4 +1,4 @@
-"""Which notifications does the phone show?"""
+"""The notifications that the phone shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .faults import DeviceFault
 from .shell import Shell
 
 _RECORD = re.compile(r"NotificationRecord\(\S+: pkg=(\S+) user=\S+ id=(-?\d+) tag=(.*?) ")
-# A value may hold newlines and brackets: it ends before the next extra or the closing brace.
+# A value may contain newlines and brackets: it ends before the next extra or the closing brace.
 _EXTRA = re.compile(
     r"^\s+android\.(title|text)=\w+ ?\((.*?)\)\s*?\n(?=\s*(?:[\w.]+=|\}))",
     re.MULTILINE | re.DOTALL,
@@ -26,7 +26,8 @@ class Notification:
 
 
 def parse_notifications(dump: str) -> tuple[Notification, ...]:
-    """From `dumpsys notification --noredact`; without that flag texts are only lengths."""
+    """From `dumpsys notification --noredact`; without that flag only the lengths of texts are
+    printed."""
     if "Notification" not in dump:
         raise DeviceFault("bad_answer", f"{dump[:200]!r}", during="dumpsys notification")
     records = list(_RECORD.finditer(dump))
@@ -36,7 +37,7 @@ def parse_notifications(dump: str) -> tuple[Notification, ...]:
         extras = dict(_EXTRA.findall(dump, match.end(), end))
         tag = None if match[3] == "null" else match[3]
         key = (match[1], int(match[2]), tag)
-        # The dump names a record again in its shorter lists: the first, full one counts.
+        # The dump repeats a record in shorter lists: the first, complete one counts.
         found.setdefault(key, Notification(*key, extras.get("title"), extras.get("text")))
     return tuple(found.values())
 

@@ -1,4 +1,4 @@
-"""Which apps are installed, and how are they started, stopped and changed?"""
+"""Installed apps: lists, installs, starts, stops and clears them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Version:
 @dataclass(frozen=True)
 class Installed:
     version: Version
-    installer: str | None  # the package that installed it; None: it came with the image
+    installer: str | None  # the package that installed it; None: part of the image
 
 
 @dataclass(frozen=True)
 class Launch:
-    """What `am start -W` said."""
+    """The result of `am start -W`."""
 
     status: str
     activity: str | None
@@ -43,7 +43,7 @@ def parse_version(text: str, package: str) -> Version:
 
 
 def parse_installed(text: str, package: str) -> Installed:
-    """From `dumpsys package`; a system app with updates is named twice, the one in use first."""
+    """From `dumpsys package`; an updated system app appears twice, the version in use first."""
     version = parse_version(text, package)
     installer = re.search(r"^\s*installerPackageName=(\S+)\s*$", text, re.MULTILINE)
     known = installer is not None and installer[1] != "null"
@@ -57,7 +57,8 @@ def parse_package_list(text: str) -> frozenset[str]:
 
 
 def parse_launch(text: str) -> Launch:
-    """An error is a line `Error: ...` beside an exit code of 0."""
+    """Parses the output of `am start -W`, which reports an error as a line `Error: ...` with exit
+    code 0."""
     error = re.search(r"^(?:Error|java\.lang\.\w+Exception): ?(.*)$", text, re.MULTILINE)
     status = re.search(r"^Status: (\S+)", text, re.MULTILINE)
     if error is not None or status is None:
@@ -81,9 +82,9 @@ class Packages:
         return names
 
     def paths(self, package: str) -> tuple[str, ...]:
-        """Where its APKs lie; empty where it is not installed."""
+        """The paths of its APKs; empty if it is not installed."""
         result = self._shell.query("pm", "path", package)
-        if result.exit_code != 1 or result.stdout or result.stderr:  # else a plain no
+        if result.exit_code != 1 or result.stdout or result.stderr:  # otherwise not installed
             succeeded(result)
         lines = result.text.splitlines()
         return tuple(line[8:].strip() for line in lines if line.startswith("package:"))
@@ -92,13 +93,13 @@ class Packages:
         return parse_version(self._shell.answer("dumpsys", "package", package), package)
 
     def start(self, component: str, *extra: str, timeout: float = 30.0) -> Launch:
-        """Start an activity (`package/.Activity`) and wait until it is drawn."""
+        """Starts an activity (`package/.Activity`) and waits until it is drawn."""
         words = ("am", "start", "-W", "-n", component, *extra)
         result = self._shell.do(*words, timeout=timeout)
         return parse_launch(f"{result.text}\n{result.error_text}")
 
     def open(self, package: str, *, timeout: float = 30.0) -> Launch:
-        """Start an app by what its launcher icon would start."""
+        """Starts the activity that the app's launcher icon would start."""
         return self.start(self.launcher(package), timeout=timeout)
 
     def launcher(self, package: str) -> str:
@@ -111,7 +112,7 @@ class Packages:
         return lines[-1]
 
     def view(self, uri: str, *, timeout: float = 30.0) -> Launch:
-        """Open an address with whatever app handles it."""
+        """Opens an address with the app that handles it."""
         words = ("am", "start", "-W", "-a", "android.intent.action.VIEW", "-d", uri)
         result = self._shell.do(*words, timeout=timeout)
         return parse_launch(f"{result.text}\n{result.error_text}")
@@ -128,7 +129,7 @@ class Packages:
         self._shell.do("pm", "grant", package, permission)
 
     def install(self, apk: Path, *, timeout: float = 180.0) -> None:
-        """Push, then `pm install -r -t -g`; the program's own refusal is the fault's text."""
+        """Pushes the APK and runs `pm install -r -t -g`; a refusal is a fault with its text."""
         target = f"/data/local/tmp/emufarm-{secrets.token_hex(4)}.apk"
         try:
             self._adb.push(apk, target, timeout=timeout)

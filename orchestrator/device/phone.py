@@ -1,4 +1,4 @@
-"""One device and all that can be asked of it: where the room's parts are put together."""
+"""The Device: one phone with its shell, console, supervisor, screen, input, files and apps."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .touch import Touch
 
 
 class Device:
-    """A phone by its serial on the adb server of a port; a console and a supervisor where it has
-    them. Making one touches nothing."""
+    """A phone, by its serial and the port of its adb server, with a console and a supervisor if it
+    has them. The constructor does no I/O."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Device:
         self.listen(listener)
 
     def listen(self, listener: Listener | None) -> None:
-        """Be told of every exchange with the phone from now on; None ends it."""
+        """Reports every further exchange with the phone to the listener; None ends this."""
         self.adb_socket.listener = listener
         if self._console is not None:
             self._console.listener = listener
@@ -67,7 +67,7 @@ class Device:
     @property
     def console(self) -> Console:
         if self._console is None:
-            raise DeviceFault("console_unreachable", f"{self.serial} was given no console")
+            raise DeviceFault("console_unreachable", f"no console is known for {self.serial}")
         return self._console
 
     @property
@@ -84,7 +84,7 @@ class Device:
         return display(self.shell)
 
     def missing(self) -> tuple[str, ...]:
-        """What keeps it from being ready now."""
+        """The conditions of readiness that do not hold now."""
         return missing(self.shell)
 
     def wait_ready(self, seconds: float) -> Readiness:
@@ -121,7 +121,7 @@ class Device:
         return None if self.supervisor is None else self.supervisor.facts().life
 
     def reconnect(self) -> None:
-        """Rung 1 of the recovery ladder: drop the connection, wait for another, use it."""
+        """Rung 1 of the recovery ladder: drops the connection, waits for a new one and uses it."""
         emulator = None if self._console is None else self._console.port + 1
 
         def attempt() -> None:
@@ -132,6 +132,6 @@ class Device:
 
 
 def console_port(serial: str) -> int | None:
-    """The port in `emulator-5554`; other serials have no console that we could reach."""
+    """The port in `emulator-5554`; None for other serials, which have no reachable console."""
     name, _, number = serial.partition("-")
     return int(number) if name == "emulator" and number.isdecimal() else None

@@ -1,4 +1,4 @@
-"""What do content providers hold? Rows over the `content` program."""
+"""Content providers: queries and changes rows by means of the `content` program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EMPTY = "No result found."
 _ROW = re.compile(r"^Row: (\d{1,9}) ", re.MULTILINE)
 _TYPES: dict[type, str] = {str: "s", bool: "b", int: "i", float: "d"}
 
-# Where the well-known ones are asked.
+# The addresses of the well-known providers.
 PROVIDERS = {
     "sms": "content://sms",
     "calllog": "content://call_log/calls",
@@ -23,7 +23,7 @@ PROVIDERS = {
     "mediastore": "content://media/external/file",
 }
 SETTINGS_PACKAGE = "com.android.providers.settings"
-# The package that serves an authority; its version is part of what an answer means.
+# The package that serves an authority; the meaning of an answer depends on its version.
 _PACKAGES = {
     "sms": "com.android.providers.telephony",
     "mms": "com.android.providers.telephony",
@@ -41,7 +41,7 @@ Value = str | bool | int | float | None
 
 @dataclass(frozen=True)
 class Blob:
-    """A binary value, which the program does not show."""
+    """A binary value, whose content the program does not print."""
 
 
 BLOB = Blob()
@@ -51,9 +51,9 @@ Row = Mapping[str, str | Blob | None]
 def parse_rows(text: str, projection: Sequence[str]) -> tuple[Row, ...]:
     """Rows of `content query --projection`.
 
-    Values are printed as they are, commas, newlines and `=` included: a value ends where the next
-    key of the projection begins, and a row where the next number in order does. A text that
-    equals `NULL` or `BLOB` cannot be told from the real thing.
+    Values are printed unescaped, commas, newlines and `=` included: a value ends where the next key
+    of the projection begins, and a row ends where the next row number begins. A text that equals
+    `NULL` or `BLOB` cannot be distinguished from a real NULL or BLOB.
     """
     if text.strip() == EMPTY:
         return ()
@@ -63,7 +63,7 @@ def parse_rows(text: str, projection: Sequence[str]) -> tuple[Row, ...]:
         if int(match[1]) == len(starts) and begins:
             starts.append(match)
     if not starts or starts[0].start() != 0:
-        raise DeviceFault("bad_answer", f"not rows of {', '.join(projection)}: {text[:500]!r}")
+        raise DeviceFault("bad_answer", f"not rows with {', '.join(projection)}: {text[:500]!r}")
     ends = [match.start() for match in starts[1:]] + [len(text)]
     return tuple(
         _parse_row(text[match.end() : end].removesuffix("\n"), projection)
@@ -76,7 +76,7 @@ def _parse_row(text: str, projection: Sequence[str]) -> Row:
     rest = text
     for key, following in zip(projection, [*projection[1:], None], strict=True):
         if not rest.startswith(f"{key}="):
-            raise DeviceFault("bad_answer", f"no {key} where it belongs in {text[:500]!r}")
+            raise DeviceFault("bad_answer", f"no {key} at its place in {text[:500]!r}")
         rest = rest[len(key) + 1 :]
         value = rest
         if following is not None:
@@ -89,7 +89,7 @@ def _parse_row(text: str, projection: Sequence[str]) -> Row:
 
 
 class Providers:
-    """Queries and changes. A provider's error is a fault although the program exits 0."""
+    """Queries and changes. A provider's error is a fault although the program exits with 0."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
@@ -103,7 +103,7 @@ class Providers:
         sort: str | None = None,
         root: bool = False,
     ) -> tuple[Row, ...]:
-        """The projection is required: without it nothing bounds the values."""
+        """The projection is required: without it the end of a value cannot be found."""
         if not projection:
             raise ValueError(f"a query of {uri} needs a projection")
         words = ["content", "query", "--uri", uri, "--projection", ":".join(projection)]
@@ -112,7 +112,7 @@ class Providers:
         return parse_rows(self._shell.answer(*words, root=root), projection)
 
     def insert(self, uri: str, values: Mapping[str, Value], *, root: bool = False) -> None:
-        """A provider may ignore it in silence (SMS does): poll for what it should have done."""
+        """A provider may ignore the insert silently (SMS does): poll for the row afterwards."""
         self._shell.do("content", "insert", "--uri", uri, *_bindings(values), root=root)
 
     def update(
@@ -127,7 +127,7 @@ class Providers:
 
 
 def provider_package(uri: str) -> str:
-    """The package behind an address; the address's own beginning where none is known."""
+    """The package that serves an address; the authority itself if no package is known."""
     authority = uri.removeprefix("content://").partition("/")[0]
     return _PACKAGES.get(authority, f"content://{authority}")
 
@@ -136,7 +136,7 @@ def _bindings(values: Mapping[str, Value]) -> list[str]:
     words: list[str] = []
     for key, value in values.items():
         if ":" in key:
-            raise ValueError(f"not a column: {key!r}")
+            raise ValueError(f"not a column name: {key!r}")
         if value is None:
             words += ["--bind", f"{key}:n:"]
         elif isinstance(value, bool):
@@ -149,5 +149,5 @@ def _bindings(values: Mapping[str, Value]) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """A text as a literal of SQL, for a where clause."""
+    """The text as an SQL literal for a where clause."""
     return "'" + text.replace("'", "''") + "'"

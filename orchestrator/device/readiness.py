@@ -1,7 +1,7 @@
-"""Is the phone ready, and if not, what is still missing?
+"""Readiness: the conditions that a booted phone meets, and the wait for them.
 
-`sys.boot_completed` alone is set before the services answer; each condition here has been seen
-missing on its own.
+`sys.boot_completed` is set before the services answer; each condition here has been seen to fail
+on its own.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .foreground import parse_focus
 from .shell import Shell
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
-_LAST_LOOK = 1.0  # for each condition, when the time is up
+_LAST_CHECK_S = 1.0  # for each condition, after the time-out
 Pause = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """Ready where nothing is missing; else what was missing when last asked."""
+    """The conditions that did not hold at the last check; ready if there are none."""
 
     missing: tuple[str, ...]
     seconds: float
@@ -33,17 +33,17 @@ class Readiness:
 
 
 def missing(shell: Shell, *, timeout: float = 10.0) -> tuple[str, ...]:
-    """Every condition that does not hold now; a fault is one of them."""
+    """Every condition that does not hold now; a fault counts as one."""
     return tuple(text for text in (condition(shell, timeout) for condition in _CONDITIONS) if text)
 
 
 def wait_ready(shell: Shell, seconds: float, *, pause: Pause = time.sleep) -> Readiness:
-    """Ask until nothing is missing or the time has passed; then once more for all that is."""
+    """Polls until nothing is missing or the time has passed, then lists all that is missing."""
     started, deadline, step = time.monotonic(), Deadline(seconds), _FIRST_PAUSE
     while True:
-        lacking = _first_missing(shell, max(_LAST_LOOK, deadline.share(10)))
+        lacking = _first_missing(shell, max(_LAST_CHECK_S, deadline.share(10)))
         if lacking and deadline.passed:
-            lacking = missing(shell, timeout=_LAST_LOOK) or lacking
+            lacking = missing(shell, timeout=_LAST_CHECK_S) or lacking
             return Readiness(lacking, time.monotonic() - started)
         if not lacking:
             return Readiness((), time.monotonic() - started)
@@ -52,7 +52,7 @@ def wait_ready(shell: Shell, seconds: float, *, pause: Pause = time.sleep) -> Re
 
 
 def _first_missing(shell: Shell, timeout: float) -> tuple[str, ...]:
-    """While the phone boots there is no point in asking for what comes later."""
+    """Stops at the first: while the phone boots, later conditions cannot hold."""
     for condition in _CONDITIONS:
         text = condition(shell, timeout)
         if text:

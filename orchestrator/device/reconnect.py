@@ -1,4 +1,4 @@
-"""Has the phone a new connection to the adb server, and how does it get one?"""
+"""Renews the phone's connection to the adb server and waits for the new one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ def new_transport(
     deadline: Deadline,
     pause: Pause = time.sleep,
 ) -> int:
-    """The number of a connection that is not `old` and is up; `emulator` is the phone's adb port.
+    """Waits for a connection other than `old` that is up, and returns its number.
 
-    The old connection may still look alive for a while after it was dropped.
+    `emulator` is the phone's adb port. The old connection may look alive for a while after it was
+    dropped.
     """
     step = 0.01
-    last = DeviceFault("device_not_found", "never asked")
+    last = DeviceFault("device_not_found", "not asked yet")
     while not deadline.passed:
         try:
             number = adb_socket.transport_id(timeout=deadline.share(5))
@@ -41,22 +42,22 @@ def new_transport(
 
 
 def renew(adb_socket: AdbSocket, emulator: int | None) -> int:
-    """Drop the phone's connection once and wait for the next; its number."""
+    """Drops the phone's connection once and waits for the next; returns its number."""
     try:
         old = adb_socket.transport_id()
     except DeviceFault:
-        old = None  # offline or unknown: any connection will be a new one
+        old = None  # offline or unknown: any connection is a new one
     try:
         adb_socket.reconnect()
     except DeviceFault as fault:
-        if fault.reason != "device_not_found":  # nothing to drop; being told of it may bring it
+        if fault.reason != "device_not_found":  # nothing to drop; an announcement may help
             raise
     return new_transport(adb_socket, old, emulator, Deadline(RENEWAL_SECONDS))
 
 
 def _announce(adb_socket: AdbSocket, emulator: int) -> None:
-    """A shortcut only, since the server redials by itself each second; whoever waits sees what
-    comes of it."""
+    """Only a shortcut, since the server dials again by itself each second; the caller polls for
+    the result."""
     try:
         adb_socket.announce(emulator)
     except DeviceFault:

@@ -1,7 +1,7 @@
-"""What may be asked again, how often and for how long? Named policies, composed from tenacity's.
+"""The named retry policies, composed from tenacity's strategies.
 
-Only questions and connections are here. A touch or a write is never repeated: after an ambiguous
-failure nobody knows whether it happened.
+They are for queries and connections only. A touch or a write is never repeated: after an ambiguous
+failure it is unknown whether it took effect.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ T = TypeVar("T")
 
 class Policy(Protocol):
     def __call__(self, question: Callable[[], T]) -> T:
-        """The answer, or the last fault once the policy gives up."""
+        """Returns the answer, or raises the last fault once the policy gives up."""
 
 
 def _is_transient(error: BaseException) -> bool:
-    """A fault says so itself: DeviceFault here, CoordinatorAway in a room above."""
+    """The error has the attribute: DeviceFault here, CoordinatorAway in a room above."""
     return isinstance(error, EmufarmError) and getattr(error, "transient", False)
 
 
@@ -42,10 +42,10 @@ def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) 
     return ask
 
 
-# A read-only query on a transport that hiccuped: short, since the caller polls anyway.
+# A read-only query after a transport error: short, since the caller polls anyway.
 QUERY = _policy(tries=3, seconds=5, first_wait=0.05, longest_wait=0.5)
 # Rung 1 of the recovery ladder.
 RECONNECT = _policy(tries=3, seconds=15, first_wait=0.5, longest_wait=4)
-# A coordinator that is being restarted or moved to another node: its workers wait for it rather
-# than throw away a sealed bundle. Only calls that may be repeated are put through this.
+# A coordinator that is being restarted or moved to another node: its workers wait for it instead
+# of discarding a sealed bundle. Only for calls that may be repeated.
 COORDINATOR = _policy(tries=60, seconds=180, first_wait=0.1, longest_wait=5)

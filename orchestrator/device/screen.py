@@ -1,4 +1,4 @@
-"""What does the phone show, as a picture that is whole?"""
+"""The phone's screen: its size, complete screenshots and its elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Screenshot:
     height: int
 
     def uniform(self) -> bool:
-        """One colour all over: what a display that draws nothing gives."""
+        """Whether the picture has only one colour, as that of a display that draws nothing."""
         try:
             with Image.open(io.BytesIO(self.png)) as image:
                 extrema = image.convert("RGB").getextrema()
@@ -34,9 +34,9 @@ class Screenshot:
 
 
 def check_png(data: bytes) -> tuple[int, int]:
-    """Width and height of a PNG that is whole from its magic to its IEND, checksums included."""
+    """Checks a PNG from its magic to its IEND, checksums included; returns width and height."""
     if not data:
-        raise DeviceFault("bad_screenshot", "no data, although screencap gave no error")
+        raise DeviceFault("bad_screenshot", "screencap gave no data and no error")
     if not data.startswith(_MAGIC):
         raise DeviceFault("bad_screenshot", f"not a PNG: {data[:120]!r}")
     at, kind, size = len(_MAGIC), b"", (0, 0)
@@ -54,15 +54,15 @@ def check_png(data: bytes) -> tuple[int, int]:
             size = struct.unpack_from(">II", body)
         at += 12 + length
     if at != len(data):
-        raise DeviceFault("bad_screenshot", f"{len(data) - at} bytes after its end")
+        raise DeviceFault("bad_screenshot", f"{len(data) - at} bytes after the end")
     if 0 in size:
-        raise DeviceFault("bad_screenshot", f"its size is {size[0]}x{size[1]}")
+        raise DeviceFault("bad_screenshot", f"the size is {size[0]}x{size[1]}")
     return size
 
 
 @dataclass(frozen=True)
 class Display:
-    """What apps see: an override, where there is one, stands before the physical value."""
+    """The display as apps see it: an override replaces the physical value."""
 
     width: int
     height: int
@@ -75,7 +75,7 @@ def parse_display(size: str, density: str) -> Display:
     densities = re.findall(r"^(Physical|Override) density: (\d+)\s*$", density, re.MULTILINE)
     if not sizes or not densities:
         raise DeviceFault("bad_answer", f"{size!r} {density!r}", during="wm size, wm density")
-    # Sorted by its first word, an override comes before the physical value.
+    # In alphabetical order, "Override" comes before "Physical".
     kind, width, height = min(sizes)
     density_kind, value = min(densities)
     overridden = "Override" in (kind, density_kind)
@@ -91,9 +91,9 @@ class Screen:
         self._shell = shell
 
     def capture(self, *, timeout: float = 30.0) -> Screenshot:
-        """A picture, or a fault; never a black stand-in for one.
+        """Takes a complete picture or raises a fault; never returns a black substitute.
 
-        By shell v2, whose stderr is apart: a phone with two displays warns before the picture.
+        Uses shell v2, which separates stderr: a phone with two displays prints a warning first.
         """
         result = self._shell.query("screencap", "-p", timeout=timeout)
         if not result.ok:
@@ -103,5 +103,6 @@ class Screen:
         return Screenshot(result.stdout, width, height)
 
     def tree(self, *, tries: int = 2, timeout: float = 30.0) -> TreeReading:
-        """The elements on screen, or none with the reason: an app that animates may refuse."""
+        """The elements on screen, or a warning with the reason: uiautomator refuses an animated
+        screen."""
         return read_tree(self._shell, tries=tries, timeout=timeout)

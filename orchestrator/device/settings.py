@@ -1,4 +1,4 @@
-"""What do the phone's properties and settings say?"""
+"""Android's system properties and settings: reads and writes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NAMESPACES = ("system", "secure", "global")
 
 
 class Properties:
-    """System properties; an unset one is the empty string, as getprop has it."""
+    """System properties; an unset one is the empty string, as with getprop."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
@@ -18,7 +18,7 @@ class Properties:
         return self._shell.answer("getprop", name).rstrip("\r\n")
 
     def set(self, name: str, value: str, *, root: bool = False) -> None:
-        """Set and read back: setprop of a property that may not be set can fail in silence."""
+        """Sets the property and reads it back, because setprop may fail silently."""
         self._shell.do("setprop", name, value, root=root)
         if self.get(name) != value:
             text = f"{name} is {self.get(name)!r} after setprop to {value!r}"
@@ -32,7 +32,7 @@ class AndroidSettings:
         self._shell = shell
 
     def get(self, namespace: str, key: str) -> str | None:
-        """None also where the stored text is `null`: the shell prints both alike."""
+        """None also if the stored text is `null`: the shell prints both the same way."""
         text = self._shell.answer("settings", "get", _known(namespace), key)
         value = text.removesuffix("\n").removesuffix("\r")
         return None if value == "null" else value

@@ -1,4 +1,4 @@
-"""How are words put to the phone's shell, and when is an exit code of 0 not a success?"""
+"""Runs commands in the phone's shell, and detects failures behind an exit code of 0."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AS_ROOT = ("su", "0")
 
 
 class Shell:
-    """Commands as words; quoting is done here and nowhere else."""
+    """Takes commands as lists of words; quoting is done here and nowhere else."""
 
     def __init__(self, adb_socket: AdbSocket) -> None:
         self.adb_socket = adb_socket
@@ -27,18 +27,18 @@ class Shell:
     def run(
         self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
     ) -> ShellResult:
-        """Run once, whatever it changes; any exit code is an answer."""
+        """Runs a command once; any exit code is a valid result."""
         return self.adb_socket.shell(command_line(words, root=root), stdin=stdin, timeout=timeout)
 
     def do(
         self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
     ) -> ShellResult:
-        """Run once; anything but a clean success is a fault."""
+        """Runs a command once; anything but a clean success is a fault."""
         return succeeded(self.run(*words, stdin=stdin, timeout=timeout, root=root))
 
     def query(self, *words: str, timeout: float = 30.0, root: bool = False) -> ShellResult:
-        """Ask something that changes nothing: asked again where only the transport hiccuped,
-        which may add the policy's few seconds to the time-out."""
+        """Runs a read-only command, and again after a transport error, which may add the few
+        seconds of the retry policy to the time-out."""
         line = command_line(words, root=root)
         return QUERY(lambda: self.adb_socket.shell(line, timeout=timeout))
 
@@ -48,19 +48,20 @@ class Shell:
 
 
 def command_line(words: tuple[str, ...], *, root: bool = False) -> str:
-    """Root is `su 0`: `adb root` would restart adbd in the middle of everything."""
+    """Quotes the words. Root is `su 0`, because `adb root` would restart adbd."""
     return shlex.join((*_AS_ROOT, *words) if root else words)
 
 
 def needs_root(line: str) -> bool:
-    """Whether it is a command line for root."""
+    """Whether the command line runs as root."""
     return line.startswith(f"{' '.join(_AS_ROOT)} ")
 
 
 def succeeded(result: ShellResult) -> ShellResult:
-    """The result, unless it failed: by its exit code, or by words beside an exit code of 0.
+    """Returns the result, or raises a fault if the exit code or an error message shows a failure.
 
-    On stdout those words count only alone: within a message or a page they are anybody's.
+    On stdout an error message counts only if it stands alone: inside a text message or a page it
+    may be anyone's text.
     """
     output = f"{result.text[:2000]}\n{result.error_text}".strip()
     alone = result.text[:200].strip().removeprefix("cmd: ")
@@ -77,15 +78,15 @@ def succeeded(result: ShellResult) -> ShellResult:
 
 
 def _require_whole(dump: ShellResult) -> None:
-    """A dump that was cut would be a no to whatever had not been dumped yet."""
+    """Refuses an incomplete dump, in which everything after the break would seem absent."""
     last = dump.text.rstrip().rpartition("\n")[2]
-    if said := DUMP_TIMEOUT.fullmatch(last):
-        raise DeviceFault("timeout", said[0], during=dump.command)
-    if said := DUMP_BROKEN.search(dump.error_text):
-        raise DeviceFault("bad_answer", said[0], during=dump.command)
+    if timed_out := DUMP_TIMEOUT.fullmatch(last):
+        raise DeviceFault("timeout", timed_out[0], during=dump.command)
+    if broken := DUMP_BROKEN.search(dump.error_text):
+        raise DeviceFault("bad_answer", broken[0], during=dump.command)
 
 
 def require_package(text: str, package: str) -> None:
-    """`dumpsys package` of an unknown one says so and exits 0."""
+    """`dumpsys package` reports an unknown package with exit code 0."""
     if PACKAGE_MISSING.search(text):
         raise DeviceFault("package_missing", text.strip(), during=f"dumpsys package {package}")

@@ -1,4 +1,4 @@
-"""How do a command's stdin, stdout, stderr and exit code share one connection? (adb's shell v2)"""
+"""adb's shell v2 protocol: stdin, stdout, stderr and the exit code over one connection."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ OUTPUT_LIMIT = 256 * 1024 * 1024
 _STDIN, _STDOUT, _STDERR, _EXIT, _CLOSE_STDIN = 0, 1, 2, 3, 4
 
 
-def bounded(out: bytearray) -> None:
+def check_size(out: bytearray) -> None:
     if len(out) > OUTPUT_LIMIT:
-        raise DeviceFault("output_too_large", f"more than {OUTPUT_LIMIT} bytes came")
+        raise DeviceFault("output_too_large", f"more than {OUTPUT_LIMIT} bytes of output")
 
 
-def converse(connection: DeadlineSocket, stdin: bytes, out: bytearray, err: bytearray) -> int:
-    """Shell v2 packets both ways until the exit packet; its code."""
-    sending = _Sending(connection, stdin)
+def run_command(connection: DeadlineSocket, stdin: bytes, out: bytearray, err: bytearray) -> int:
+    """Exchanges shell v2 packets until the exit packet; returns the exit code."""
+    sending = _StdinSender(connection, stdin)
     buffer = bytearray()
     while True:
-        sending.until_readable()
+        sending.send_until_readable()
         piece = connection.recv(1 << 18)
         if not piece:
-            # adb itself would end with 0 here, as if the command had.
+            # adb itself would exit with 0 here, as if the command had succeeded.
             text = f"the connection ended after {len(out)} bytes of stdout, without an exit packet"
             raise DeviceFault("shell_truncated", text)
         buffer += piece
@@ -41,24 +41,24 @@ def converse(connection: DeadlineSocket, stdin: bytes, out: bytearray, err: byte
             target = out if kind == _STDOUT else err
             target += memoryview(buffer)[5 : 5 + length]
             del buffer[: 5 + length]
-            bounded(target)
+            check_size(target)
 
 
-class _Sending:
-    """Our stdin on its way, while we must not stop reading: either side's buffer may be full."""
+class _StdinSender:
+    """Sends stdin while output is read: if either side only wrote, both buffers could fill up."""
 
     def __init__(self, connection: DeadlineSocket, stdin: bytes) -> None:
         self._connection = connection
         pieces = (stdin[at : at + 32768] for at in range(0, len(stdin), 32768))
         packets = b"".join(struct.pack("<BI", _STDIN, len(piece)) + piece for piece in pieces)
-        # Closed at once: a command that reads its stdin must not wait for ours.
+        # Closed at once: a command that reads its stdin must not wait for more.
         self._rest = memoryview(packets + struct.pack("<BI", _CLOSE_STDIN, 0))
         if not stdin:
             connection.send(bytes(self._rest))
             self._rest = memoryview(b"")
 
-    def until_readable(self) -> None:
-        """Send on until there is something to read."""
+    def send_until_readable(self) -> None:
+        """Sends until there is output to read."""
         if not self._rest:
             return
         with selectors.DefaultSelector() as selector:

@@ -1,7 +1,7 @@
-"""Has the phone really gone back to its snapshot?
+"""Saves snapshots, and loads them with proof that the phone is back in the saved state.
 
-The console's `OK` only acknowledges: the connection drops and comes back, and boot_completed is 1
-at once since it was saved so. A load is done when it is observed.
+The console's `OK` only acknowledges the command: the connection drops and comes back, and
+boot_completed is 1 at once because it was saved that way. A load is complete when it is observed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FRAME_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Frame:
-    """A picture taken after the load; of one colour where the display draws nothing."""
+    """A picture taken after the load; it has one colour if the display draws nothing."""
 
     width: int
     height: int
@@ -39,17 +39,17 @@ class Frame:
 
 @dataclass(frozen=True)
 class LoadProof:
-    """What was observed of a load. Whether boot_id, marker, fingerprint, clock and frame are the
-    *right* ones is for whoever holds the image's lock to say."""
+    """What was observed of a load. The caller, who has the image's lock, decides whether boot_id,
+    marker, fingerprint, clock and frame are the expected ones."""
 
     tag: str
-    command: str  # as it was put to the console
-    reply: str  # the console's own words, its OK included
+    command: str  # as sent to the console
+    reply: str  # the console's whole reply, its OK included
     old_transport: int | None  # None: the phone was unreachable before
     new_transport: int
     boot_id: str
     fingerprint: str
-    marker: str | None  # the baked file's content; None: not there, or not asked for
+    marker: str | None  # the baked file's content; None: absent, or not requested
     file_gone: bool | None  # the sentinel; None: it could not be written before
     property_gone: bool | None
     frame: Frame
@@ -64,10 +64,10 @@ class LoadProof:
 
 @dataclass(frozen=True)
 class _Before:
-    """What the phone was before the load, as far as it answered."""
+    """The phone's state before the load, as far as it answered."""
 
     transport: int | None = None
-    file: bool = False  # whether the sentinel stood there
+    file: bool = False  # whether the sentinel was written
     property: bool = False
     clock: ClockOffset | None = None
 
@@ -79,7 +79,7 @@ class Snapshots:
         self._files = files
 
     def save(self, tag: str) -> None:
-        """Written to disk first, then saved, then listed; a save that is not listed is a fault."""
+        """Syncs the disk, saves, and checks that the snapshot is listed; else a fault."""
         self._shell.do("sync", timeout=60)
         self._console.save_snapshot(tag)
         if tag not in {row.tag for row in self._console.snapshots()}:
@@ -94,13 +94,14 @@ class Snapshots:
         seconds: float = 60.0,
         pause: Pause = time.sleep,
     ) -> LoadProof:
-        """Load, and wait until all the proof is there, at most `seconds` from the console's answer.
+        """Loads the snapshot and waits for the whole proof, `seconds` at most after the console's
+        reply.
 
-        `marker` is the path of a file that was baked into the snapshot. A phone that is lost
-        already may be loaded too; then there is no sentinel, and the proof says so.
+        `marker` is the path of a file that was baked into the snapshot. A phone that does not
+        answer can be loaded too; then there are no sentinels, and the proof says so.
         """
-        steps = _Steps()
-        command, nonce = load_command(tag), _word(nonce or secrets.token_hex(8))
+        steps = _StepTimer()
+        command, nonce = load_command(tag), _checked(nonce or secrets.token_hex(8))
         before = self._plant(nonce)
         steps.done("plant")
         reply = self._console.load_snapshot(tag)
@@ -137,7 +138,7 @@ class Snapshots:
         )
 
     def _plant(self, nonce: str) -> _Before:
-        """A file and a property that the load must undo."""
+        """Writes the sentinels, a file and a property that the load must undo."""
         adb_socket, before = self._shell.adb_socket, _Before()
         script = (
             f"echo {nonce} > {SENTINEL_FILE}; setprop {SENTINEL_PROPERTY} {nonce};"
@@ -145,13 +146,13 @@ class Snapshots:
         )
         try:
             before = replace(before, transport=adb_socket.transport_id())
-            there = adb_socket.shell(script, timeout=5).text.split()
+            output = adb_socket.shell(script, timeout=5).text.split()
             before = replace(
-                before, file=f"file={nonce}" in there, property=f"property={nonce}" in there
+                before, file=f"file={nonce}" in output, property=f"property={nonce}" in output
             )
             return replace(before, clock=Clock(self._shell).offset(timeout=5))
         except DeviceFault:
-            # Lost or hung: a load is how it may come back. The proof tells what was not planted.
+            # Lost or hung: a load may bring it back. The proof shows which sentinels are missing.
             return before
 
     def _require_loaded(self, tag: str) -> None:
@@ -176,7 +177,7 @@ class Snapshots:
             raise DeviceFault("not_ready", text)
 
     def _file_gone(self, nonce: str) -> bool:
-        """By its content: the snapshot may hold a sentinel of an earlier load."""
+        """Compares the content, because the snapshot may contain a sentinel of an earlier load."""
         if not self._files.exists(SENTINEL_FILE):
             return True
         return self._files.read(SENTINEL_FILE).decode("utf-8", "replace").strip() != nonce
@@ -190,7 +191,7 @@ class Snapshots:
         return self._files.read(path).decode("utf-8", "replace")
 
     def _frame(self, deadline: Deadline, pause: Pause) -> Frame:
-        """The first picture of more than one colour; the last one where none came in time."""
+        """The first picture with more than one colour, or the last one before the deadline."""
         screen = Screen(self._shell)
         while True:
             try:
@@ -204,8 +205,8 @@ class Snapshots:
             pause(0.1)
 
 
-class _Steps:
-    """How long each step took, by its name."""
+class _StepTimer:
+    """Measures how long each step took."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
@@ -217,8 +218,8 @@ class _Steps:
         return dict(self._taken)
 
 
-def _word(nonce: str) -> str:
-    """It goes into a command line as it is."""
+def _checked(nonce: str) -> str:
+    """The nonce goes into a command line without quoting."""
     if not re.fullmatch(r"[A-Za-z0-9]+", nonce):
         raise ValueError(f"not a nonce: {nonce!r}")
     return nonce

@@ -1,4 +1,4 @@
-"""How is the supervisor beside the device asked?"""
+"""The client of a device's supervisor: facts, log and restart over HTTP."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ RESTART_SECONDS = 120.0  # a graceful end, a copy of gigabytes, a start
 
 @dataclass(frozen=True)
 class Facts:
-    """What the supervisor knows of its emulator."""
+    """What the supervisor knows about its emulator."""
 
     state: str
-    known: bool  # whether what takes a while to learn is told, or will not be: versions, digest
+    known: bool  # whether the slow facts (versions, digest) are final
     serial: str
     adb_server_port: int
     console_port: int
@@ -55,7 +55,7 @@ class SupervisorClient:
         return self._ask("GET", f"/log?bytes={count}", 10).decode("utf-8", "replace")
 
     def restart(self) -> Facts:
-        """Kill, re-copy, start: returns once the new emulator process runs, not yet booted."""
+        """Kills the emulator, copies the AVD anew and starts it; returns before it has booted."""
         return _facts(self._ask("POST", "/restart", RESTART_SECONDS))
 
     def healthy(self) -> bool:
@@ -69,7 +69,9 @@ class SupervisorClient:
         during = f"supervisor {method} {path}"
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
-            connection.sock = dial(self.port, Deadline(timeout))  # http.client's is each read's
+            connection.sock = dial(
+                self.port, Deadline(timeout)
+            )  # http.client limits each read only
             connection.request(method, path, headers={"X-Emufarm-Token": self._token})
             answer = connection.getresponse()
             body = answer.read()
@@ -85,26 +87,26 @@ class SupervisorClient:
 
 def _facts(body: bytes) -> Facts:
     try:
-        told = json.loads(body)
+        facts = json.loads(body)
         return Facts(
-            state=told["state"],
-            known=told["known"],
-            serial=told["serial"],
-            adb_server_port=told["ports"]["adb_server"],
-            console_port=told["ports"]["console"],
-            console_token=told["console_token"],
-            avd=told["avd"],
-            avd_path=told["avd_path"],
-            config_ini=told["config_ini"],
-            snapshot=told["snapshot"],
-            snapshot_sha256=told["snapshot_sha256"],
-            adb_version=told["versions"]["adb"],
-            emulator_version=told["versions"]["emulator"],
-            pid=told["pid"],
-            exit_code=told["exit_code"],
-            restarts=told["restarts"],
-            adb_restarts=told["adb_restarts"],
-            started_at=told["started_at"],
+            state=facts["state"],
+            known=facts["known"],
+            serial=facts["serial"],
+            adb_server_port=facts["ports"]["adb_server"],
+            console_port=facts["ports"]["console"],
+            console_token=facts["console_token"],
+            avd=facts["avd"],
+            avd_path=facts["avd_path"],
+            config_ini=facts["config_ini"],
+            snapshot=facts["snapshot"],
+            snapshot_sha256=facts["snapshot_sha256"],
+            adb_version=facts["versions"]["adb"],
+            emulator_version=facts["versions"]["emulator"],
+            pid=facts["pid"],
+            exit_code=facts["exit_code"],
+            restarts=facts["restarts"],
+            adb_restarts=facts["adb_restarts"],
+            started_at=facts["started_at"],
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise DeviceFault("supervisor", f"not the facts: {error!r}") from error
+        raise DeviceFault("supervisor", f"malformed facts: {error!r}") from error

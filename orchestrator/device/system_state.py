@@ -1,6 +1,6 @@
-"""What do the services say of radios, calls, location and permissions? Their dumps, read.
+"""Parsers for the state of radios, calls, location and app operations in the services' dumps.
 
-Each dump is read for one thing. A dump in which that thing does not stand is no answer.
+Each parser reads one value. A dump without that value is a fault and not an answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _DEFAULT_MODE = re.compile(r"^Default mode: (\w+)\s*$", re.MULTILINE)
 
 
 def parse_bluetooth(dump: str) -> bool:
-    """From `dumpsys bluetooth_manager`; what is still turning on is not on."""
+    """From `dumpsys bluetooth_manager`; an adapter that is still turning on is not on."""
     return _found(_BLUETOOTH, dump, "dumpsys bluetooth_manager")[1] == "ON"
 
 
 def parse_default_network(dump: str) -> frozenset[str]:
-    """From `dumpsys connectivity`: what the default network runs over, empty where there is
+    """From `dumpsys connectivity`: the transports of the default network, empty if there is
     none."""
     number = _found(_DEFAULT_NETWORK, dump, "dumpsys connectivity")[1]
     if number == "none":
@@ -33,38 +33,38 @@ def parse_default_network(dump: str) -> frozenset[str]:
         transports = _TRANSPORTS.search(network[2])
         if network[1] == number and transports is not None:
             return frozenset(transports[1].lower().split("|"))
-    text = f"nothing of network {number} in it"
+    text = f"no network {number} in the dump"
     raise DeviceFault("bad_answer", text, during="dumpsys connectivity")
 
 
 def parse_location(text: str) -> bool:
     """From `cmd location is-location-enabled`."""
-    said = text.strip()
-    if said not in ("true", "false"):
+    value = text.strip()
+    if value not in ("true", "false"):
         raise DeviceFault(
-            "bad_answer", f"neither true nor false: {said[:200]!r}", during="location"
+            "bad_answer", f"neither true nor false: {value[:200]!r}", during="location"
         )
-    return said == "true"
+    return value == "true"
 
 
 def parse_call(dump: str) -> str:
-    """From `dumpsys telephony.registry`; of several lines the busiest counts."""
+    """From `dumpsys telephony.registry`; of several lines the highest state counts."""
     _found(_CALL, dump, "dumpsys telephony.registry")
     busiest = max(int(match[1]) for match in _CALL.finditer(dump))
     if busiest >= len(CALL_STATES):
-        text = f"there is no call state {busiest}"
+        text = f"unknown call state {busiest}"
         raise DeviceFault("bad_answer", text, during="dumpsys telephony.registry")
     return CALL_STATES[busiest]
 
 
 def parse_appop(text: str, op: str) -> str:
-    """From `cmd appops get PACKAGE OP`. A mode of the whole user id stands before the package's
-    own; without either it is the operation's default."""
+    """From `cmd appops get PACKAGE OP`. The mode of the whole user id takes precedence over the
+    package's; without either it is the operation's default."""
     modes = re.findall(rf"^(?:Uid mode: )?{re.escape(op)}: (\w+)", text, re.MULTILINE)
     modes = [mode for mode in modes if mode != "default"] or modes
     default = _DEFAULT_MODE.search(text)
     if modes:
-        return str(modes[0])  # the user id's is printed first
+        return str(modes[0])  # that of the user id is printed first
     if default is None:
         raise DeviceFault("bad_answer", f"no {op} in {text[:200]!r}", during="cmd appops get")
     return default[1]
@@ -73,5 +73,5 @@ def parse_appop(text: str, op: str) -> str:
 def _found(pattern: re.Pattern[str], dump: str, during: str) -> re.Match[str]:
     found = pattern.search(dump)
     if found is None:
-        raise DeviceFault("bad_answer", f"no {pattern.pattern} in it", during=during)
+        raise DeviceFault("bad_answer", f"no {pattern.pattern} in the dump", during=during)
     return found

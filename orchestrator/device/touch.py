@@ -1,4 +1,4 @@
-"""How is the phone touched and typed on? Every call acts once and is never repeated."""
+"""Input: taps, swipes, keys and text. Every call acts once and is never repeated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import base64
 from .faults import DeviceFault
 from .shell import Shell
 
-# A pinned input method takes any text by broadcast; `input text` knows only ASCII.
+# A pinned input method takes any text by broadcast; `input text` supports only ASCII.
 IME_ACTION = "ADB_INPUT_B64"
 
 
@@ -30,10 +30,10 @@ class Touch:
         self._input("keyevent", name)
 
     def text(self, text: str) -> None:
-        """Type into whatever has the focus.
+        """Types into the focused field.
 
-        `input` makes `%s` a space and has no escape for a `%s` that is meant, so such a text, as
-        any that is not printable ASCII, goes by the input method.
+        `input` replaces `%s` by a space and has no escape for a literal `%s`, so a text with `%s`
+        or with anything but printable ASCII goes through the input method.
         """
         if not text:
             return
@@ -43,12 +43,12 @@ class Touch:
             self.text_by_ime(text)
 
     def text_by_ime(self, text: str) -> None:
-        """By the profile's input method; the broadcast says nothing about whether one took it."""
+        """Uses the profile's input method; the broadcast does not report if one received it."""
         try:
             message = base64.b64encode(text.encode()).decode()
         except UnicodeEncodeError as error:
             raise DeviceFault(
-                "command_failed", f"not a text: {error}", during=IME_ACTION
+                "command_failed", f"not valid text: {error}", during=IME_ACTION
             ) from error
         result = self._shell.do("am", "broadcast", "-a", IME_ACTION, "--es", "msg", message)
         if "Broadcast completed" not in result.text:
@@ -56,7 +56,7 @@ class Touch:
 
     def _input(self, *words: str, timeout: float = 30.0) -> None:
         result = self._shell.do("input", *words, timeout=timeout)
-        # A gesture that worked says nothing; some failures are only a trace beside exit 0.
-        said = f"{result.text}{result.error_text}".strip()
-        if said:
-            raise DeviceFault("command_failed", said, during=f"input {words[0]}")
+        # A successful gesture prints nothing; some failures print a trace and exit with 0.
+        output = f"{result.text}{result.error_text}".strip()
+        if output:
+            raise DeviceFault("command_failed", output, during=f"input {words[0]}")

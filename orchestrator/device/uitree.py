@@ -1,7 +1,7 @@
-"""Which elements are on screen? From `uiautomator dump`, where it answers.
+"""The elements on screen, from `uiautomator dump`.
 
-It waits for an idle screen and refuses on animating ones, which an app can cause at will: no tree
-is a reading with a warning, and the picture suffices.
+The program waits for an idle screen and refuses an animated one, which an app can cause at will. A
+missing tree is therefore a reading with a warning, and the screenshot suffices.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from .deadline import Deadline
 from .faults import DeviceFault
 from .shell import Shell
 
-# Without a tree: the terminal could not be opened, or was another one (its own spelling).
+# Output without a tree: the terminal could not be opened, or was another (spelled as printed).
 _NO_TERMINAL = ("ENXIO", "/dev/tty: open failed", "UI hierchary dumped to")
-# A file of its own, by the shell's pid: another thread may be looking too.
+# The file is named by the shell's pid, because another thread may dump at the same time.
 _BY_FILE = "f=/data/local/tmp/emufarm-$$.xml; uiautomator dump $f; cat $f; rm -f $f"
 _BOUNDS = re.compile(r"\[(-?\d+),(-?\d+)\]\[(-?\d+),(-?\d+)\]")
 
@@ -39,7 +39,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Element:
-    """One node, in document order; `depth` tells the tree."""
+    """One node, in document order; `depth` gives the tree structure."""
 
     depth: int
     text: str
@@ -61,7 +61,7 @@ class Element:
 
 @dataclass(frozen=True)
 class TreeReading:
-    """Elements and their XML; both None, and a warning, where the phone gave no tree."""
+    """Elements and their XML; both are None, with a warning, if the phone gave no tree."""
 
     elements: tuple[Element, ...] | None
     xml: str | None
@@ -69,7 +69,7 @@ class TreeReading:
 
 
 def extract_xml(text: str) -> str | None:
-    """The document in what the dump printed: it ends without a newline before the last words."""
+    """The XML document in the dump's output; the closing message follows without a newline."""
     start, end = text.find("<?xml"), text.rfind("</hierarchy>")
     if start < 0:
         start = text.find("<hierarchy")
@@ -80,19 +80,19 @@ def extract_xml(text: str) -> str | None:
 
 
 def parse_tree(xml: str) -> tuple[Element, ...]:
-    """Every node of the hierarchy; a fault where it is not one."""
+    """Every node of the hierarchy. A malformed hierarchy is a fault."""
     if "<!DOCTYPE" in xml or "<!ENTITY" in xml:
-        raise DeviceFault("no_ui_tree", "a hierarchy has no document type")
+        raise DeviceFault("no_ui_tree", "a hierarchy may have no document type")
     try:
         root = ElementTree.fromstring(xml)
     except ElementTree.ParseError as error:
         raise DeviceFault("no_ui_tree", f"not XML: {error}") from error
     elements: list[Element] = []
-    waiting = [(child, 0) for child in reversed(root)]
-    while waiting:
-        node, depth = waiting.pop()
+    pending = [(child, 0) for child in reversed(root)]
+    while pending:
+        node, depth = pending.pop()
         elements.append(_element(node, depth))
-        waiting += [(child, depth + 1) for child in reversed(node)]
+        pending += [(child, depth + 1) for child in reversed(node)]
     return tuple(elements)
 
 
@@ -126,15 +126,16 @@ def _element(node: ElementTree.Element, depth: int) -> Element:
 
 
 def read_tree(shell: Shell, *, tries: int, timeout: float) -> TreeReading:
-    """At most `tries` dumps in the time. What stops every call, as a lost phone, stays a fault."""
+    """Dumps at most `tries` times within the time-out. A fault that affects every call, such as a
+    lost phone, is raised."""
     deadline, warning = Deadline(timeout), "not tried"
     for _ in range(tries):
         try:
-            said = _dump(shell, deadline)
-            xml = extract_xml(said)
+            output = _dump(shell, deadline)
+            xml = extract_xml(output)
             if xml is not None:
                 return TreeReading(parse_tree(xml), xml, None)
-            warning = " ".join(said.split())[:300] or "uiautomator said nothing"
+            warning = " ".join(output.split())[:300] or "uiautomator printed nothing"
         except DeviceFault as fault:
             if fault.reason not in ("timeout", "no_ui_tree"):
                 raise
@@ -145,10 +146,10 @@ def read_tree(shell: Shell, *, tries: int, timeout: float) -> TreeReading:
 
 
 def _dump(shell: Shell, deadline: Deadline) -> str:
-    """Everything the dump said; through a file where there is no terminal to dump to."""
+    """The dump's whole output; goes through a file if there is no terminal to dump to."""
     result = shell.run("uiautomator", "dump", "/dev/tty", timeout=deadline.share())
-    said = f"{result.text}\n{result.error_text}"
-    if extract_xml(said) is None and any(words in said for words in _NO_TERMINAL):
+    output = f"{result.text}\n{result.error_text}"
+    if extract_xml(output) is None and any(text in output for text in _NO_TERMINAL):
         result = shell.run("sh", "-c", _BY_FILE, timeout=deadline.share())
-        said = f"{result.text}\n{result.error_text}"
-    return said
+        output = f"{result.text}\n{result.error_text}"
+    return output

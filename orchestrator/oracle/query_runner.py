@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..device.adb_socket import Exchange
-from ..device.capabilities import BEYOND, ROOT, SHELL
+from ..device.capabilities import ROOT, SHELL, UNAVAILABLE
 from ..device.faults import DeviceFault
 from ..device.phone import Device
 from ..device.retry import QUERY
@@ -115,6 +115,6 @@ def _sent(query: Query, context: QueryContext) -> Raw:
 
 
 def _needed(query: Query) -> frozenset[str]:
-    beyond = BEYOND & {query.type}
+    beyond = UNAVAILABLE & {query.type}
     root = query.type == PULL_ROOT or (query.cmd is not None and needs_root(query.cmd))
     return beyond | {ROOT} if root else beyond

@@ -89,7 +89,7 @@ def test_the_words_are_kept_as_they_were(fake_console: FakeConsole, console: Con
     fake_console.replies["avd snapshot load x"] = [b"OK\r\n"]
     assert console.load_snapshot("x") == "OK"
     fake_console.replies["avd name"] = [b"phone\r\nOK\r\n"]
-    assert console.say("avd name").words == "phone\nOK"
+    assert console.send("avd name").text == "phone\nOK"
     fake_console.replies["avd snapshot load x"] = [MISSING + FAILURE]
     with pytest.raises(DeviceFault):
         console.load_snapshot("x")

@@ -1,7 +1,8 @@
-"""What the device room expects of any phone, real or simulated, by name.
+"""The expectations that the device room has of every phone, real or simulated, by name.
 
-An expectation must hold on a real Android 14 emulator: what only the simulated phone does is no
-expectation. One that changes nothing lasting may run anywhere; the others are marked.
+An expectation must hold on a real Android 14 emulator; behaviour of the simulated phone alone is
+none. Expectations that change the phone lastingly are marked destructive; the others may run
+anywhere.
 """
 
 from .apps import APPS

@@ -1,4 +1,4 @@
-"""Apps: started, in front, touched, left again."""
+"""Expectations about apps: starting, foreground, touch, text input, broadcasts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _SETTINGS = "com.android.settings"
 
 
 def _open_settings(device: Device) -> CheckResult:
-    """Leaves Settings in front."""
+    """Leaves Settings in the foreground."""
     text = device.shell.do("am", "start", "-W", "-a", "android.settings.SETTINGS").text
     if "Status: ok" not in text.splitlines():
         return CheckResult(False, text.strip())
-    return _in_front(device, _SETTINGS)
+    return _reaches_foreground(device, _SETTINGS)
 
 
-def _in_front(device: Device, package: str) -> CheckResult:
+def _reaches_foreground(device: Device, package: str) -> CheckResult:
     return eventually(lambda: equal(device.foreground().package, package), 15)
 
 
@@ -61,7 +61,7 @@ def _foreground(device: Device) -> CheckResult:
 
 
 def _tap(device: Device) -> CheckResult:
-    """A tap on a visible row must change what is on screen, and Back must undo it."""
+    """A tap on a visible row must change the screen."""
     opened = _open_settings(device)
     if not opened.holds:
         return opened
@@ -97,9 +97,9 @@ def _silent(device: Device) -> CheckResult:
 
 def _not_ascii(device: Device) -> CheckResult:
     result = device.adb_socket.shell("input text ü")
-    said = result.text + result.error_text
+    output = result.text + result.error_text
     return CheckResult(
-        "Exception occurred while executing 'text':" in said, said.strip()[:200] or "''"
+        "Exception occurred while executing 'text':" in output, output.strip()[:200] or "''"
     )
 
 
@@ -116,29 +116,29 @@ def _notifications(device: Device) -> CheckResult:
 
 APPS = (
     Expectation(
-        "apps.start", "its answer tells a start from a failure",
+        "apps.start", "its output distinguishes a start from a failure",
         "Starting, Status, Activity, TotalTime, WaitTime, Complete", _start,
     ),
     Expectation(
-        "apps.start-unknown", "am exits 0 for some failures", "`does not exist`, a fault for us",
-        _start_nothing,
+        "apps.start-unknown", "am exits with 0 for some failures",
+        "`does not exist`, a fault for us", _start_nothing,
     ),
     Expectation(
         "apps.foreground", "the foreground is traced at every step",
-        "Settings in front after its start, something else after Home", _foreground,
+        "Settings in the foreground after its start, another app after Home", _foreground,
     ),
     Expectation(
-        "input.tap", "what is shown is what can be tapped", "a tap on a row changes the screen",
+        "input.tap", "agents tap what the screen shows", "a tap on a row changes the screen",
         _tap,
     ),
     Expectation(
-        "input.silent", "an input that says something has failed", "(b'', b'', 0)", _silent
+        "input.silent", "an input that prints something has failed", "(b'', b'', 0)", _silent
     ),
     Expectation(
-        "input.not-ascii", "such texts need the input method", "`Exception occurred`", _not_ascii
+        "input.not-ascii", "such text needs the input method", "`Exception occurred`", _not_ascii
     ),
     Expectation(
-        "apps.broadcast", "it completes even with no receiver",
+        "apps.broadcast", "it completes even without a receiver",
         "Broadcasting: Intent {...}, Broadcast completed: result=0", _broadcast,
     ),
     Expectation("notifications.read", "oracles read them", "a list", _notifications),

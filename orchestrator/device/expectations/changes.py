@@ -1,4 +1,4 @@
-"""What changes the phone: only for one that nobody needs as it is."""
+"""Expectations whose check changes the phone: settings, messages, installs, snapshots."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def _no_snapshot(device: Device) -> CheckResult:
     try:
         device.console.load_snapshot("emufarm-none")
     except DeviceFault as fault:
-        told = fault.text.splitlines()[-1]
-        return equal(told, "KO: Snapshot load failure: snapshot doesn't exist")
+        refusal = fault.text.splitlines()[-1]
+        return equal(refusal, "KO: Snapshot load failure: snapshot doesn't exist")
     return CheckResult(False, "it was loaded")
 
 
 def _still_there(device: Device) -> CheckResult:
-    """The phone after a refused load."""
+    """The phone keeps running after a refused load."""
     readiness = device.wait_ready(30)
     return CheckResult(readiness.ready, "; ".join(readiness.missing) or "ready")
 
@@ -96,23 +96,24 @@ CHANGES = (
         destructive=True,
     ),
     Expectation(
-        "properties.round-trip", "a sentinel is one", "True", _property, destructive=True
-    ),
-    Expectation(
-        "sms.arrives", "the shell may not insert messages; the console may",
-        "in the inbox within 30 s", _message, destructive=True, needs_console=True,
-    ),
-    Expectation(
-        "install.garbage", "a refused install must be loud", "install refused", _garbage,
+        "properties.round-trip", "one of the reset's sentinels is a property", "True", _property,
         destructive=True,
     ),
     Expectation(
-        "snapshot.missing", "a silent cold boot would follow",
+        "sms.arrives", "only the console can deliver messages, the shell may not insert them",
+        "the message in the inbox within 30 s", _message, destructive=True, needs_console=True,
+    ),
+    Expectation(
+        "install.garbage", "a refused install must not go unnoticed", "install refused", _garbage,
+        destructive=True,
+    ),
+    Expectation(
+        "snapshot.missing", "otherwise a silent cold boot would follow",
         "KO: Snapshot load failure: snapshot doesn't exist", _no_snapshot,
         destructive=True, needs_console=True,
     ),
     Expectation(
-        "snapshot.resumes", "the old world goes on after a refused load", "ready", _still_there,
+        "snapshot.resumes", "the phone keeps its state after a refused load", "ready", _still_there,
         destructive=True, needs_console=True,
     ),
     Expectation(
@@ -121,7 +122,7 @@ CHANGES = (
         destructive=True, needs_console=True,
     ),
     Expectation(
-        "snapshot.deleted", "disks fill up", "False", _deleted,
+        "snapshot.deleted", "undeleted snapshots fill the disk", "False", _deleted,
         destructive=True, needs_console=True,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The emulator's console, where the phone is an emulator and its token is known."""
+"""Expectations about the emulator's console; checked only if its token is known."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _loaded(device: Device) -> CheckResult:
     return CheckResult(True, repr(device.console.loaded_snapshot()))
 
 
-def _bad_words(device: Device) -> CheckResult:
+def _refusals(device: Device) -> CheckResult:
     commands = {
         "emufarm-none": "KO: unknown command, try 'help'",
         "avd": "KO: missing sub-command",
@@ -56,14 +56,14 @@ def _expect(name: str, why: str, expected: str, look: Look) -> Expectation:
 
 
 CONSOLE = (
-    _expect("console.ping", "it answers before any token", "'I am alive!'", _ping),
+    _expect("console.ping", "it answers before authentication", "'I am alive!'", _ping),
     _expect(
-        "console.locked", "without its token nobody loads a snapshot",
+        "console.locked", "without the token no one can load a snapshot",
         "KO", _locked,
     ),
     _expect("console.name", "the AVD's name is recorded", "one line", _name),
-    _expect("console.status", "a stopped phone answers too", "virtual device is running", _status),
+    _expect("console.status", "a stopped phone answers, too", "virtual device is running", _status),
     _expect("console.snapshots", "a reset needs its snapshot", "a list, or none", _snapshots),
-    _expect("console.loaded", "a load is checked by it", "a tag, or None", _loaded),
-    _expect("console.refusals", "`adb emu` exits 0 on them", "KO, in these words", _bad_words),
+    _expect("console.loaded", "it is part of the proof of a load", "a tag, or None", _loaded),
+    _expect("console.refusals", "`adb emu` exits with 0 on them", "these KO messages", _refusals),
 )  # fmt: skip

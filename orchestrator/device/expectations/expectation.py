@@ -1,4 +1,4 @@
-"""What is an expectation, and how is one written down?"""
+"""The record of an expectation, its result, and the comparisons that produce results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..phone import Device
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a look showed; `holds` is None where the device has not what it takes to look."""
+    """The result of one check; `holds` is None if the device lacks what the check needs."""
 
     holds: bool | None
     text: str
@@ -36,13 +36,13 @@ def equal(seen: object, wanted: object) -> CheckResult:
 
 
 def all_of(**looks: tuple[object, object]) -> CheckResult:
-    """Several (seen, wanted) pairs, each shown under its name."""
+    """Compares several (seen, wanted) pairs and shows each under its name."""
     text = ", ".join(f"{name}={_shown(seen)}" for name, (seen, _) in looks.items())
     return CheckResult(all(seen == wanted for seen, wanted in looks.values()), text)
 
 
 def eventually(look: Callable[[], CheckResult], seconds: float) -> CheckResult:
-    """The first look that holds, or the last one once the time has passed."""
+    """Repeats the check; returns the first result that holds, or the last one after the time."""
     deadline, pause = Deadline(seconds), 0.02
     while True:
         seen = look()

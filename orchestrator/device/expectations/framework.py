@@ -1,4 +1,4 @@
-"""Android's own services: properties, settings, providers, packages, time."""
+"""Expectations about Android's services: boot, properties, settings, providers, packages, time."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _provider_error(device: Device) -> CheckResult:
     try:
         device.providers.query(f"content://{_NONE}", ["a"])
     except DeviceFault as fault:
-        said = f"Error while accessing provider:{_NONE}" in fault.text
-        return CheckResult(fault.reason == "provider_error" and said, str(fault))
+        named = f"Error while accessing provider:{_NONE}" in fault.text
+        return CheckResult(fault.reason == "provider_error" and named, str(fault))
     return CheckResult(False, "it answered")
 
 
@@ -127,7 +127,7 @@ def _service_check(device: Device) -> CheckResult:
 
 
 def _status(device: Device) -> CheckResult:
-    """A dump without the line that its reader looks for is a fault."""
+    """A dump without the line that its parser looks for is a fault."""
     answer = device.shell.answer
     bluetooth = parse_bluetooth(answer("dumpsys", "bluetooth_manager"))
     network = sorted(parse_default_network(answer("dumpsys", "connectivity")))
@@ -173,9 +173,9 @@ def _processes(device: Device) -> CheckResult:
 
 
 FRAMEWORK = (
-    Expectation("boot.ready", "sys.boot_completed alone comes early", "nothing is missing", _ready),
+    Expectation("boot.ready", "sys.boot_completed is set too early", "nothing is missing", _ready),
     Expectation(
-        "boot.identity", "it is boot_id that tells one boot from another",
+        "boot.identity", "boot_id distinguishes one boot from another",
         "the same boot_id twice, and an uptime that does not fall", _boot,
     ),
     Expectation(
@@ -185,14 +185,14 @@ FRAMEWORK = (
     Expectation(
         "properties.unset", "an unset property is empty, not an error", r"'\n'", _unset_property
     ),
-    Expectation("clock.runs", "a guest's clock was seen frozen", "it moves", _clock),
+    Expectation("clock.runs", "frozen guest clocks have been seen", "it moves", _clock),
     Expectation(
         "settings.missing", "a missing key prints `null`", r"known='1', missing='null\n'", _setting
     ),
     Expectation(
         "content.rows", "oracles read them", "one row: device_provisioned is 1", _rows
     ),
-    Expectation("content.empty", "no rows has its own words", r"'No result found.\n'", _no_rows),
+    Expectation("content.empty", "no rows has its own message", r"'No result found.\n'", _no_rows),
     Expectation(
         "content.error", "a provider's error must not look like no rows",
         "`Error while accessing provider:` on stderr, a provider_error for us", _provider_error,
@@ -204,26 +204,26 @@ FRAMEWORK = (
     ),
     Expectation("packages.version", "app versions are recorded", "a name and a code", _version),
     Expectation(
-        "packages.unknown", "dumpsys exits 0 for it", "`Unable to find package:`, exit 0",
+        "packages.unknown", "dumpsys exits with 0 for it", "`Unable to find package:`, exit 0",
         _unknown_package,
     ),
     Expectation(
-        "services.missing", "after a crash of system_server everything is missing so",
-        "`Can't find service:`, exit 0 by dumpsys and 20 by cmd", _missing_service,
+        "services.missing", "after a crash of system_server every service is missing like this",
+        "`Can't find service:`, exit code 0 of dumpsys and 20 of cmd", _missing_service,
     ),
     Expectation(
-        "services.check", "readiness asks for the input service", "found, and not found",
+        "services.check", "readiness requires the input service", "found, and not found",
         _service_check,
     ),
     Expectation(
         "services.status", "oracles read radios, calls, location and app operations",
-        "each says what is looked for, and nobody calls", _status,
+        "each dump has the value, and there is no call", _status,
     ),
     Expectation("root.su", "adb root would restart adbd", "su 0 is uid 0", _root),
-    Expectation("sqlite.runs", "databases are asked on the phone too", r"'1|x|y\n'", _sqlite),
+    Expectation("sqlite.runs", "databases are also queried on the phone", r"'1|x|y\n'", _sqlite),
     Expectation("logcat.dump", "it is evidence", "lines with times, then an end", _logcat),
     Expectation(
-        "processes.pidof", "a restart of system_server is told by its pid", "a number; 1 for none",
+        "processes.pidof", "a restart of system_server shows in its pid", "a number; 1 for none",
         _processes,
     ),
 )  # fmt: skip

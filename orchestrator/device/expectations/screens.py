@@ -1,4 +1,4 @@
-"""The screen: its size, its picture, its elements."""
+"""Expectations about the screen: its size, picture and elements."""
 
 from __future__ import annotations
 
@@ -60,13 +60,14 @@ SCREENS = (
     Expectation("screen.picture", "agents see it", "a whole PNG of the screen's size", _picture),
     Expectation("screen.drawn", "a dead display is one colour", "a picture", _not_uniform),
     Expectation(
-        "screen.exec-out", "people take pictures so", "PNG's first and last bytes", _raw_picture
+        "screen.exec-out", "people take screenshots this way", "the first and last bytes of a PNG",
+        _raw_picture,
     ),
     Expectation(
         "screen.elements", "agents read it", "named elements, all on the screen", _dump
     ),
     Expectation(
-        "screen.dump-words", "the document ends where these begin",
+        "screen.dump-words", "the document ends where this message begins",
         r"'UI hierchary dumped to: /dev/tty\n'", _dump_words,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""adb's transport: what every other expectation stands on."""
+"""Expectations about adb's transport, on which every other expectation relies."""
 
 from __future__ import annotations
 
@@ -131,31 +131,31 @@ TRANSPORT = (
         "transport.features", "exit codes need shell v2", "shell_v2 and cmd among them", _features
     ),
     Expectation(
-        "transport.unknown-serial", "a lost phone is told by these words",
+        "transport.unknown-serial", "a lost phone is recognised by this message",
         "device 'emulator-1' not found", _unknown_serial,
     ),
-    Expectation("shell.exit-codes", "every verdict rests on them", "0, 1, 42 and 127", _exit_codes),
+    Expectation("shell.exit-codes", "verdicts rely on them", "0, 1, 42 and 127", _exit_codes),
     Expectation(
         "shell.unknown-command", "a missing program must not look like an empty answer",
         "`inaccessible or not found` on stderr, 127", _unknown_command,
     ),
     Expectation(
-        "shell.stderr-apart", "errors beside exit 0 are only on stderr",
+        "shell.stderr-apart", "errors with exit code 0 appear only on stderr",
         "stdout 'out', stderr 'err', exit 3", _stderr_apart,
     ),
-    Expectation("shell.stdin", "scripts and texts go in this way", "cat gives it back", _stdin),
-    Expectation("shell.quoting", "values are anybody's text", repr(_AWKWARD), _quoting),
-    Expectation("shell.one-liners", "setups are written in it", "as in any shell", _one_liners),
+    Expectation("shell.stdin", "scripts and texts are sent this way", "cat returns it", _stdin),
+    Expectation("shell.quoting", "values may be any text", repr(_AWKWARD), _quoting),
+    Expectation("shell.one-liners", "setups use shell scripts", "as in any shell", _one_liners),
     Expectation(
-        "shell.parallel", "oracles look while the agent acts", "0 of 40 answers wrong", _parallel
+        "shell.parallel", "oracles query while the agent acts", "0 of 40 answers wrong", _parallel
     ),
     Expectation(
-        "shell.binary", "pictures and databases come this way",
+        "shell.binary", "pictures and databases are read this way",
         "a random file of 1 MiB + 1 by shell and by exec, equal", _binary,
     ),
     Expectation("sync.round-trip", "evidence is pulled", "8 MiB pushed and pulled, equal", _files),
     Expectation(
-        "sync.missing-file", "absence is an answer, not an empty file",
+        "sync.missing-file", "an absent file must not look like an empty one",
         "refused with `No such file or directory`", _missing_file,
     ),
     Expectation(
