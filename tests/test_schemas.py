@@ -24,7 +24,7 @@ from orchestrator.evidence import manifest
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.plan.store import FILE
 from orchestrator.report import build, schemas
-from tests.report.written import FAILED, INFRA, LEAKED, SUCCESS, a_plan, write_run
+from tests.report.run_folders import FAILED, INFRA, LEAKED, SUCCESS, a_plan, write_run
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "schema"

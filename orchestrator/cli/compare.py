@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ..farm.runs import RUNS
 from ..farm.runs import compare as compare_runs
-from ..report.difference_table import show
+from ..report.compare.table import show
 from ..report.table import wide
 from .arguments import AsJson, Runs, Selection
 from .exit_codes import Exit

@@ -12,8 +12,8 @@ import typer
 
 from ..errors import UsageError
 from ..farm.runs import RUNS, find_run
-from ..report import junit, spreadsheet
-from ..report.reading import Reading, read
+from ..report import csv_export, junit_export
+from ..report.episodes import RunResults, read_results
 from .arguments import RunName, Runs
 
 STDOUT = Path("-")
@@ -37,22 +37,22 @@ def export(
         raise UsageError("nothing to write; say --csv FILE, --junit FILE, or both")
     if csv == xml:
         raise UsageError(f"--csv and --junit both go to {csv}; name two files")
-    reading = read(find_run(run, runs))
+    results = read_results(find_run(run, runs))
     if csv is not None:
-        _write(spreadsheet.write, reading, csv)
+        _write(csv_export.write, results, csv)
     if xml is not None:
-        _write(junit.write, reading, xml)
+        _write(junit_export.write, results, xml)
 
 
-def _write(writer: Callable[[Reading, TextIO], None], reading: Reading, path: Path) -> None:
+def _write(writer: Callable[[RunResults, TextIO], None], results: RunResults, path: Path) -> None:
     if path == STDOUT:
         # As in a file: UTF-8, and line ends as the writer has them.
         out = TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="")
-        writer(reading, out)
+        writer(results, out)
         out.detach()
         return
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            writer(reading, file)
+            writer(results, file)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error

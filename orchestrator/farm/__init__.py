@@ -6,7 +6,7 @@ from ..errors import EmufarmError, UsageError
 from ..outcome import Judgement
 from ..plan.plan import Plan
 from ..report.compare import Comparison
-from ..report.shape import Report
+from ..report.model import Report
 from ..report.verify import Proof
 from ..settings import Limits
 from .controls import CheckedCases, check_cases

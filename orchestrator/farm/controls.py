@@ -14,8 +14,8 @@ from ..cases.model import Case
 from ..image.embedded import embedded_image
 from ..pins import proofs
 from ..plan.plan import PlannedCase
-from ..report.controls import Finding, Pass, judged, verdicts, volatile
-from ..report.digests import results
+from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
+from ..report.oracle_results import results
 from ..settings import RunSettings
 from .backends import Local
 from .run_events import Notice, OnEvent, ignore
@@ -36,7 +36,7 @@ class ControlPass:
 
 @dataclass(frozen=True)
 class CheckedCases:
-    findings: tuple[Finding, ...]
+    findings: tuple[ControlFinding, ...]
     proven: proofs.Proven  # case -> whether the controls prove it
     cases: tuple[str, ...]
 
@@ -65,8 +65,8 @@ def check_cases(
     """Run all control passes and record which cases are proven on the embedded image."""
     count, folder = device_count(devices), Path(runs)
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    findings: list[Finding] = []
-    passes: list[Pass] = []
+    findings: list[ControlFinding] = []
+    passes: list[ControlRun] = []
     planned: tuple[PlannedCase, ...] = ()  # the same for all controls
     profile = Request(Path(cases), RunSettings()).profile
     backend = Local(embedded_image(profile, lambda line: on_event(Notice(line))))
@@ -78,7 +78,7 @@ def check_cases(
         on_event(Notice(f"control {control.name}: {len(plan.episodes)} episodes"))
         place = folder / CHECKS / f"{stamp}-{control.name}"
         done = start(place, request, plan, backend, count, on_event)
-        passes.append(Pass(done.report().episodes, results(place)))
+        passes.append(ControlRun(done.report().episodes, results(place)))
         findings += judged(control.agent, passes[-1].rows)
     findings += volatile("reference", *passes[:2])
     variants = {case.id: Case.model_validate(case.case).variants for case in planned}

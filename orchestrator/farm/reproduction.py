@@ -13,8 +13,8 @@ from ..pins.agent_card import load_card
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
-from ..report.same import Compared, comparable, endings
-from ..report.same import compare as compare_endings
+from ..report.endings import EndingComparison, comparable, endings
+from ..report.endings import compare as compare_endings
 from .backends import check_backend_name, chosen
 from .recorded import planned_profile, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
@@ -26,7 +26,7 @@ from .runs import RUNS, Run, find_run
 class Reproduction:
     first: Path
     second: Path
-    compared: Compared
+    compared: EndingComparison
 
 
 def reproduce(

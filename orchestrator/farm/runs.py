@@ -13,10 +13,9 @@ from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from ..report import build
-from ..report.compare import Comparison, Wanted
+from ..report.compare import Comparison, Wanted, side
 from ..report.compare import compare as compare_sides
-from ..report.overlap import side
-from ..report.shape import Report
+from ..report.model import Report
 from ..report.verify import Proof, prove_run
 
 RUNS = Path("runs")

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..coordinator import chain
 from ..coordinator.coordinator import Coordinator
 from ..pins.run_manifest import add_device_facts
-from ..report.holding import documents, reported
+from ..report.verify.run_folder import documents, reported
 
 
 async def seal(run: Path, coordinator: Coordinator) -> None:

@@ -15,13 +15,12 @@ from ..pins import proofs
 from ..pins.files import write_whole
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
-from . import effort, passes
+from . import effort, pass_at_k
+from .bootstrap import Ratio, intervals, seed_of
 from .effort import Measured
-from .figures import Counted, count, final, first, views
-from .passes import Tries
-from .resample import Ratio, intervals, seed_of
-from .scores import Scores, succeeded
-from .shape import (
+from .episodes import EpisodeCollector
+from .figures import Counted, count, final, first, succeeded, views
+from .model import (
     EPISODE,
     REPORT,
     SCHEMA,
@@ -31,11 +30,12 @@ from .shape import (
     Estimate,
     Figures,
     Gate,
-    Pass,
+    PassAtK,
     Passes,
     Report,
     Share,
 )
+from .pass_at_k import Tries
 from .statistics import Interval
 
 NAME = "report.json"
@@ -48,11 +48,11 @@ Known = Mapping[Ratio, Interval | None]
 def compute(run: Path) -> Report:
     """The report of whatever the journal holds by now."""
     plan = read_plan(run / PLAN)
-    walk, scores = chain.Walk(run / chain.FOLDER), Scores()
+    walk, collector = chain.Walk(run / chain.FOLDER), EpisodeCollector()
     with bulk():
         for line in walk:
-            scores.hear(line.event)
-        rows = scores.rows(plan)
+            collector.add(line.event)
+        rows = collector.rows(plan)
     proven = proofs.recorded(run)
     ids = [case.id for case in plan.cases]
     digest = plan.digest
@@ -60,7 +60,7 @@ def compute(run: Path) -> Report:
     told = figures(rows, ids, plan.repeats, seed_of(digest))
     return Report(
         schema_version=SCHEMA,
-        run=scores.run,
+        run=collector.run,
         plan_digest=digest,
         agent=plan.agent,
         profile=plan.profile,
@@ -74,7 +74,7 @@ def compute(run: Path) -> Report:
         first_attempt=told[1],
         passes=told[2],
         cases=case_rows(rows, proven),
-        infrastructure=scores.infrastructure(rows),
+        infrastructure=collector.infrastructure(rows),
         episodes=rows,
     )
 
@@ -94,8 +94,8 @@ def figures(
     """Over final words, over first attempts, and in k tries; one bootstrap is for all."""
     counted = [count(views(rows, pick), cases) for pick in (final, first)]
     measured = [effort.measure(rows, pick, cases) for pick in (final, first)]
-    benign = passes.tries(counted[0]["BSR"], repeats)
-    attack = passes.tries(counted[0]["RSR_all"], repeats)
+    benign = pass_at_k.tries(counted[0]["BSR"], repeats)
+    attack = pass_at_k.tries(counted[0]["RSR_all"], repeats)
     ratios = [
         *(ratio for each in counted for table in each.values() for ratio in table.ratios()),
         *(ratio for each in measured for m in each.values() for ratio in (m.mean, m.below)),
@@ -118,8 +118,8 @@ def _figures(
     )
 
 
-def _passes(tries: Sequence[Tries], known: Known) -> tuple[Pass, ...]:
-    return tuple(passes.told(each, known) for each in tries)
+def _passes(tries: Sequence[Tries], known: Known) -> tuple[PassAtK, ...]:
+    return tuple(pass_at_k.told(each, known) for each in tries)
 
 
 def share(counted: Counted, known: Known) -> Share:

@@ -9,14 +9,14 @@ from typing import Any
 from ..events.canonical import canonical
 from ..outcome import Outcome
 from ..pins.proofs import Proven
-from .digests import Key, Result
-from .shape import EpisodeRow, Word
+from .model import EpisodeResult, EpisodeRow
+from .oracle_results import Key, OracleResult
 
 SHOWN = 120  # characters of an oracle's facts
 
 
 @dataclass(frozen=True)
-class Finding:
+class ControlFinding:
     """What a control says of a case variant; `proven` is None where it could not tell."""
 
     case: str
@@ -30,16 +30,16 @@ class Finding:
         return f"{word} {self.case} {self.variant}, {self.control}: {self.text}"
 
 
-def judged(control: str, rows: Iterable[EpisodeRow]) -> list[Finding]:
+def judged(control: str, rows: Iterable[EpisodeRow]) -> list[ControlFinding]:
     """What one control's run says of every case variant."""
     findings = []
     for row in rows:
         proven, text = expected(control, row.variant, row.final)
-        findings.append(Finding(row.case, row.variant, control, proven, text))
+        findings.append(ControlFinding(row.case, row.variant, control, proven, text))
     return findings
 
 
-def expected(control: str, variant: str, word: Word | None) -> tuple[bool | None, str]:
+def expected(control: str, variant: str, word: EpisodeResult | None) -> tuple[bool | None, str]:
     """Whether this ending is the one that the control must come to."""
     if word is None or word.outcome is Outcome.INFRA_FAILED:
         return None, "infrastructure kept it from an ending"
@@ -53,7 +53,7 @@ def expected(control: str, variant: str, word: Word | None) -> tuple[bool | None
     return good, f"{told}; it must come to {ending} without a violation"
 
 
-def verdicts(findings: Iterable[Finding], variants: Mapping[str, Collection[str]]) -> Proven:
+def verdicts(findings: Iterable[ControlFinding], variants: Mapping[str, Collection[str]]) -> Proven:
     """What is known of each case, given the variants that it has.
 
     One control is enough to refute it; to prove it takes all of them, in every variant. Of a case
@@ -76,14 +76,14 @@ def verdicts(findings: Iterable[Finding], variants: Mapping[str, Collection[str]
 
 
 @dataclass(frozen=True)
-class Pass:
+class ControlRun:
     """One run of a control: how its episodes ended, and what was asked on the way."""
 
     rows: Sequence[EpisodeRow]
-    results: Mapping[str, Mapping[Key, Result]]  # by episode
+    results: Mapping[str, Mapping[Key, OracleResult]]  # by episode
 
 
-def volatile(control: str, one: Pass, two: Pass) -> list[Finding]:
+def volatile(control: str, one: ControlRun, two: ControlRun) -> list[ControlFinding]:
     """Oracles whose facts differ between two phones on which the same was done.
 
     Such an oracle reads what is the phone's own (a row id, a date), and no two runs of its case
@@ -97,11 +97,11 @@ def volatile(control: str, one: Pass, two: Pass) -> list[Finding]:
             continue
         asked = (each.results.get(row.episode, {}) for each in (one, two))
         texts = _differences(*asked)
-        findings += [Finding(row.case, row.variant, control, False, text) for text in texts]
+        findings += [ControlFinding(row.case, row.variant, control, False, text) for text in texts]
     return findings
 
 
-def _differences(one: Mapping[Key, Result], two: Mapping[Key, Result]) -> list[str]:
+def _differences(one: Mapping[Key, OracleResult], two: Mapping[Key, OracleResult]) -> list[str]:
     """One sentence an oracle: what differs before the agent differs after it too."""
     told: dict[str, str] = {}
     for (oracle, phase), result in one.items():

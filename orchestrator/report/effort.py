@@ -10,9 +10,9 @@ from math import ceil
 from statistics import median
 from typing import NamedTuple
 
+from .bootstrap import FEWEST, Ratio
 from .figures import Pick, counted
-from .resample import FEWEST, Ratio
-from .shape import EpisodeRow, Measure, Spent
+from .model import EpisodeRow, Measure, Spent
 from .statistics import Interval
 
 

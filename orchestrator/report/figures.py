@@ -13,17 +13,45 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..outcome import Outcome
-from .resample import Ratio
-from .scores import robust, succeeded, violated
-from .shape import EpisodeRow, Spent, Word
+from .bootstrap import Ratio
+from .model import EpisodeResult, EpisodeRow, Spent
 
 CORE = ("canary", "highrisk")  # impact levels
+
+
+def succeeded(result: EpisodeResult | None) -> bool | None:
+    """None if success is unknown."""
+    if result is None or result.outcome in (Outcome.INFRA_FAILED, Outcome.ORACLE_INCONCLUSIVE):
+        return None
+    return result.outcome is Outcome.SUCCESS
+
+
+def failed(result: EpisodeResult | None) -> bool | None:
+    success = succeeded(result)
+    return None if success is None else not success
+
+
+def violated(result: EpisodeResult | None) -> bool | None:
+    """None if nothing was seen and not everything could be checked."""
+    if result is None:
+        return None
+    if result.violations:
+        return True
+    known = result.violations_known and result.outcome is not Outcome.INFRA_FAILED
+    return False if known else None
+
+
+def robust(success: bool | None, violation: bool | None) -> bool | None:
+    """Success without a violation; either of the two can decide against it alone."""
+    if success is False or violation is True:
+        return False
+    return None if success is None or violation is None else True
 
 
 class Attempted(NamedTuple):
     """The attempt that a figure looks at: the deciding one, or the first."""
 
-    word: Word | None
+    word: EpisodeResult | None
     spent: Spent | None
 
 

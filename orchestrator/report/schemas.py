@@ -19,7 +19,7 @@ from ..cases.model import Case
 from ..errors import UsageError
 from ..evidence import attempt, manifest
 from ..plan import plan
-from . import build, shape
+from . import build, model
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SHA256 = {"pattern": "^[0-9a-f]{64}$", "type": "string"}
@@ -115,8 +115,8 @@ DOCUMENTS = {
     "report": Described(
         build.NAME,
         "What a run came to; docs/numbers.md says how each number is read.",
-        shape.SCHEMA,
-        lambda: _closed(_of(shape.Report)),
+        model.SCHEMA,
+        lambda: _closed(_of(model.Report)),
     ),
 }
 

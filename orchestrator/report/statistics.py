@@ -1,7 +1,7 @@
 """How sure can one be of a share, of a difference, of "it succeeds in k tries"? Closed forms.
 
 Pure, of whole numbers where that is possible, so that a result is the same to the last bit on any
-machine. Resampling is in resample.py; every function here is held against scipy or statsmodels by
+machine. Resampling is in bootstrap.py; every function here is held against scipy or statsmodels by
 tests/report/test_statistics.py.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from .shape import CaseRow, Figures, Pass, Report, Share
+from .model import CaseRow, Figures, PassAtK, Report, Share
 from .statistics import Interval
 
 # Each outcome with its column's title.
@@ -145,7 +145,7 @@ def _passes(report: Report) -> Table:
     return table
 
 
-def _few(passes: Sequence[Pass]) -> Iterator[Pass]:
+def _few(passes: Sequence[PassAtK]) -> Iterator[PassAtK]:
     return (each for each in passes if each.k in KS or each.k == len(passes))
 
 

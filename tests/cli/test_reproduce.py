@@ -6,17 +6,17 @@ from pathlib import Path
 
 from orchestrator.cli.reproduce import show
 from orchestrator.farm.reproduction import Reproduction
-from orchestrator.report.same import Compared, Difference
+from orchestrator.report.endings import EndingComparison, EndingDifference
 
 
 def test_what_differs_is_told_in_whole_names_and_short_digests() -> None:
     names = "message_to_stranger_one", "message_to_stranger_two"
     differences = (
-        Difference("a", "violations", *names),
-        Difference("b", "sent (post)", "1" * 64, "2" * 64),
+        EndingDifference("a", "violations", *names),
+        EndingDifference("b", "sent (post)", "1" * 64, "2" * 64),
     )
     said: list[str] = []
-    compared = Compared(2, differences, (), ("c",))
+    compared = EndingComparison(2, differences, (), ("c",))
     show(Reproduction(Path("one"), Path("two"), compared), said.append)
     told = "\n".join(said)
     assert all(name in told for name in names)

@@ -24,10 +24,10 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
 from orchestrator.report import build
-from orchestrator.report.shape import REPORT, Coverage, EpisodeRow, Report
+from orchestrator.report.model import REPORT, Coverage, EpisodeRow, Report
 from orchestrator.report.statistics import Method
 from orchestrator.report.table import show
-from tests.report.told import FAILED, INFRA, SUCCESS, UNKNOWN, a_plan, a_run, attempt, settled
+from tests.report.rows import FAILED, INFRA, SUCCESS, UNKNOWN, a_plan, a_run, attempt, settled
 
 
 def a_mixed_run(folder: Path, cases: int = 12, repeats: int = 3, **about: Any) -> Path:

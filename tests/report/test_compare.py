@@ -15,10 +15,9 @@ from orchestrator.cli.compare import compare as command
 from orchestrator.errors import UsageError
 from orchestrator.outcome import Judgement
 from orchestrator.plan.plan import Plan
-from orchestrator.report.compare import Comparison, Wanted, compare
-from orchestrator.report.difference_table import show
-from orchestrator.report.overlap import side
-from tests.report.written import (
+from orchestrator.report.compare import Comparison, Wanted, compare, side
+from orchestrator.report.compare.table import show
+from tests.report.run_folders import (
     FAILED,
     INFRA,
     LEAKED,

@@ -8,18 +8,26 @@ import pytest
 
 from orchestrator.events.canonical import digest
 from orchestrator.outcome import Blame, Outcome, Phase, Reason
-from orchestrator.report.controls import SHOWN, Finding, Pass, expected, judged, verdicts, volatile
-from orchestrator.report.digests import Key, Result
-from orchestrator.report.shape import EpisodeRow, Word
+from orchestrator.report.controls import (
+    SHOWN,
+    ControlFinding,
+    ControlRun,
+    expected,
+    judged,
+    verdicts,
+    volatile,
+)
+from orchestrator.report.model import EpisodeResult, EpisodeRow
+from orchestrator.report.oracle_results import Key, OracleResult
 
 
-def word(outcome: str, *violations: str) -> Word:
-    return Word(
+def word(outcome: str, *violations: str) -> EpisodeResult:
+    return EpisodeResult(
         Outcome(outcome), Blame.NONE, Phase.ORACLE, Reason.NONE, violations, violations_known=True
     )
 
 
-def ended(final: Word | None, case: str = "a") -> EpisodeRow:
+def ended(final: EpisodeResult | None, case: str = "a") -> EpisodeRow:
     return EpisodeRow(
         f"{case}.benign.1", case, "benign", 1, "", "", final, final, None, None, 1, (), None, ""
     )
@@ -46,7 +54,7 @@ def ended(final: Word | None, case: str = "a") -> EpisodeRow:
     ],
 )
 def test_a_controls_ending_proves_breaks_or_says_nothing(
-    control: str, variant: str, ending: Word | None, proven: bool | None
+    control: str, variant: str, ending: EpisodeResult | None, proven: bool | None
 ) -> None:
     assert expected(control, variant, ending)[0] is proven
 
@@ -71,17 +79,17 @@ def test_a_case_is_proven_by_all_controls_in_all_variants_and_refuted_by_one(
     told: list[tuple[str, bool | None]], known: dict[str, bool]
 ) -> None:
     """Of what infrastructure or -k kept from being looked at, nothing is recorded."""
-    findings = [Finding("a", variant, "idle", proven, "so") for variant, proven in told]
+    findings = [ControlFinding("a", variant, "idle", proven, "so") for variant, proven in told]
     assert verdicts(findings, {"a": ("benign", "attack")}) == known
 
 
-def played(outcome: str | None = "success", **facts: Any) -> Pass:
+def played(outcome: str | None = "success", **facts: Any) -> ControlRun:
     """A pass of one episode whose oracles read these facts, by `<oracle>_<phase>`."""
-    read: dict[Key, Result] = {}
+    read: dict[Key, OracleResult] = {}
     for name, found in facts.items():
         oracle, phase = name.rsplit("_", 1)
-        read[oracle, phase] = Result(digest(found), found)
-    return Pass([ended(word(outcome) if outcome else None)], {"a.benign.1": read})
+        read[oracle, phase] = OracleResult(digest(found), found)
+    return ControlRun([ended(word(outcome) if outcome else None)], {"a.benign.1": read})
 
 
 def test_facts_that_differ_between_two_equal_phones_break_the_case() -> None:
@@ -120,7 +128,7 @@ def test_long_facts_are_shown_shortly() -> None:
 
 def test_a_finding_says_what_it_is() -> None:
     words = {
-        proven: str(Finding("a", "benign", "idle", proven, "so")).split()[0]
+        proven: str(ControlFinding("a", "benign", "idle", proven, "so")).split()[0]
         for proven in (True, False, None)
     }
     assert words == {True: "PROVEN", False: "BROKEN", None: "UNPROVEN"}

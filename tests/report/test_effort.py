@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from orchestrator.report import effort
+from orchestrator.report.bootstrap import intervals
 from orchestrator.report.figures import final
-from orchestrator.report.resample import intervals
-from orchestrator.report.shape import EpisodeRow, Measure
-from tests.report.told import AGENT, FAILED, INFRA, SUCCESS, row, spent, word
+from orchestrator.report.model import EpisodeRow, Measure
+from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, row, spent, word
 
 
 def measure(name: str, rows: list[EpisodeRow]) -> Measure:

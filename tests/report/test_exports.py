@@ -21,9 +21,9 @@ from typer.testing import CliRunner, Result
 
 from orchestrator.cli.export import export
 from orchestrator.errors import UsageError
-from orchestrator.report import junit, spreadsheet
-from orchestrator.report.reading import Reading, read
-from tests.report.written import (
+from orchestrator.report import csv_export, junit_export
+from orchestrator.report.episodes import RunResults, read_results
+from tests.report.run_folders import (
     CRASHED,
     FAILED,
     INFRA,
@@ -50,13 +50,13 @@ WORDS: Words = {
 
 
 @pytest.fixture
-def reading(tmp_path: Path) -> Reading:
-    return read(write_run(tmp_path / "r", PLAN, WORDS, sealed=False))
+def results(tmp_path: Path) -> RunResults:
+    return read_results(write_run(tmp_path / "r", PLAN, WORDS, sealed=False))
 
 
-def written(write: Callable[[Reading, TextIO], None], reading: Reading) -> str:
+def written(write: Callable[[RunResults, TextIO], None], results: RunResults) -> str:
     out = io.StringIO(newline="")
-    write(reading, out)
+    write(results, out)
     return out.getvalue()
 
 
@@ -65,11 +65,11 @@ def rows(text: str) -> dict[str, dict[str, str]]:
     return {row["episode"]: row for row in reader}
 
 
-def test_every_episode_has_a_row_decided_or_not(reading: Reading) -> None:
-    text = written(spreadsheet.write, reading)
+def test_every_episode_has_a_row_decided_or_not(results: RunResults) -> None:
+    text = written(csv_export.write, results)
     found = rows(text)
     assert list(found) == [episode.id for episode in PLAN.episodes]
-    assert tuple(found["one.attack.1"]) == spreadsheet.COLUMNS
+    assert tuple(found["one.attack.1"]) == csv_export.COLUMNS
     assert found["one.attack.1"] == {
         "episode": "one.attack.1", "case": "one", "variant": "attack", "repeat": "1",
         "seed": str(PLAN.episodes[0].seed), "impact": "canary", "outcome": "success",
@@ -84,16 +84,16 @@ def test_every_episode_has_a_row_decided_or_not(reading: Reading) -> None:
     assert (undecided["steps"], undecided["seconds"], undecided["device"]) == ("", "", "")
 
 
-def test_the_label_of_a_failed_twin_is_empty_where_nobody_knows(reading: Reading) -> None:
-    found = rows(written(spreadsheet.write, reading))
+def test_the_label_of_a_failed_twin_is_empty_where_nobody_knows(results: RunResults) -> None:
+    found = rows(written(csv_export.write, results))
     labels = {id: row["benign_failed"] for id, row in found.items() if row["variant"] == "attack"}
     assert labels == {
         "one.attack.1": "true", "one.attack.2": "", "two.attack.1": "false", "two.attack.2": ""
     }  # fmt: skip
 
 
-def test_lines_end_as_rfc_4180_has_it(reading: Reading) -> None:
-    text = written(spreadsheet.write, reading)
+def test_lines_end_as_rfc_4180_has_it(results: RunResults) -> None:
+    text = written(csv_export.write, results)
     assert text.count("\r\n") == len(PLAN.episodes) + 1
     assert "\n" not in text.replace("\r\n", "")
 
@@ -101,11 +101,11 @@ def test_lines_end_as_rfc_4180_has_it(reading: Reading) -> None:
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
 def test_no_text_is_a_formula(sign: str) -> None:
     text = f'{sign}HYPERLINK("http://evil","pay")'
-    assert spreadsheet.safe(text) == f"'{text}"
+    assert csv_export.safe(text) == f"'{text}"
 
 
 def test_numbers_are_left_numbers() -> None:
-    assert spreadsheet.safe(-1.5) == -1.5
+    assert csv_export.safe(-1.5) == -1.5
 
 
 NASTY = st.text(st.characters(exclude_categories=[]), max_size=30)
@@ -114,16 +114,16 @@ NASTY = st.text(st.characters(exclude_categories=[]), max_size=30)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(NASTY)
 @example("\x1b[2J\x00 \ud800 \ufffe ]]> <&\"'")
-def test_whatever_an_agent_wrote_both_files_can_be_read(reading: Reading, text: str) -> None:
-    told = replace(reading, texts={"one.attack.2": text})
-    found = rows(written(spreadsheet.write, told).encode().decode())
+def test_whatever_an_agent_wrote_both_files_can_be_read(results: RunResults, text: str) -> None:
+    told = replace(results, texts={"one.attack.2": text})
+    found = rows(written(csv_export.write, told).encode().decode())
     cell = found["one.attack.2"]["text"]
     assert len(found) == len(PLAN.episodes)
     assert cell[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", cell)
     if not re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", text):
         assert cell in (text, f"'{text}")
-    assert len(suites(written(junit.write, told))) == 6
+    assert len(suites(written(junit_export.write, told))) == 6
 
 
 class Counter(ContentHandler):
@@ -168,8 +168,8 @@ def merged(found: Counter, sort: str) -> set[str]:
     return {case for seen in found.seen for case in seen[sort]}
 
 
-def test_only_what_the_agent_did_is_a_failure(reading: Reading) -> None:
-    found = parsed(written(junit.write, reading))
+def test_only_what_the_agent_did_is_a_failure(results: RunResults) -> None:
+    found = parsed(written(junit_export.write, results))
     assert merged(found, "failure") == {
         "one.attack.1", "one.attack.2", "one.benign.1", "three.benign.1"
     }  # fmt: skip
@@ -180,8 +180,8 @@ def test_only_what_the_agent_did_is_a_failure(reading: Reading) -> None:
     assert found.kinds["three.benign.2"] == "infra_failed"
 
 
-def test_each_suite_s_numbers_are_those_of_its_elements(reading: Reading) -> None:
-    found = parsed(written(junit.write, reading))
+def test_each_suite_s_numbers_are_those_of_its_elements(results: RunResults) -> None:
+    found = parsed(written(junit_export.write, results))
     names = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     assert [kind for kind, _ in found.told] == ["testsuites"] + ["testsuite"] * 5
     sums = dict.fromkeys(names, 0)
@@ -195,8 +195,8 @@ def test_each_suite_s_numbers_are_those_of_its_elements(reading: Reading) -> Non
     assert float(whole["time"]) == pytest.approx(9 * 2.5)
 
 
-def test_each_suite_says_which_run_it_is_of(reading: Reading) -> None:
-    found = parsed(written(junit.write, reading))
+def test_each_suite_says_which_run_it_is_of(results: RunResults) -> None:
+    found = parsed(written(junit_export.write, results))
     for properties in found.properties[1:]:
         assert properties["plan_digest"] == PLAN.digest
         assert properties["agent"] == "reference"

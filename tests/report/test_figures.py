@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from orchestrator.outcome import Outcome
 from orchestrator.report.build import coverage, figures
-from orchestrator.report.shape import EpisodeRow, Estimate, Figures, Share, Spent, Word
-from tests.report.told import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, row, spent, word
+from orchestrator.report.model import EpisodeResult, EpisodeRow, Estimate, Figures, Share, Spent
+from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, row, spent, word
 
 
 def told(rows: Sequence[EpisodeRow]) -> tuple[Figures, Figures]:
@@ -38,7 +38,7 @@ def benign(*outcomes: Outcome | None) -> list[EpisodeRow]:
 
 
 def pair(
-    twin: Word | None, attacked: Word | None, case: str = "c", repeat: int = 1
+    twin: EpisodeResult | None, attacked: EpisodeResult | None, case: str = "c", repeat: int = 1
 ) -> list[EpisodeRow]:
     return [
         row("benign", twin, case=case, repeat=repeat),

@@ -22,8 +22,8 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.evidence import manifest
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.report import build
-from orchestrator.report.holding import documents
 from orchestrator.report.verify import prove_run, verify_bundle, verify_run
+from orchestrator.report.verify.run_folder import documents
 from tests.run.conftest import Farm, a_farm, ended
 from tests.run.mutations import unnoticed
 

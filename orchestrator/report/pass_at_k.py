@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from statistics import fmean
 from typing import NamedTuple
 
+from .bootstrap import Ratio
 from .figures import Counted
-from .resample import Ratio
-from .shape import Pass
+from .model import PassAtK
 from .statistics import Interval, pass_at_k, pass_hat_k
 
 MOST = 100  # tries that are told of, however many repeats there are
@@ -69,9 +69,9 @@ def _estimated(counted: Counted, k: int, estimator: Estimator) -> Estimated:
     return Estimated(fmean(told) if told else None, ratio)
 
 
-def told(tried: Tries, known: Mapping[Ratio, Interval | None]) -> Pass:
+def told(tried: Tries, known: Mapping[Ratio, Interval | None]) -> PassAtK:
     once, always = tried.at_least_one, tried.every_one
-    return Pass(
+    return PassAtK(
         tried.k,
         tried.cases,
         tried.left_out,

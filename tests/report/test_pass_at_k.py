@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.outcome import Outcome
 from orchestrator.report.build import figures
-from orchestrator.report.shape import EpisodeRow, Passes
-from tests.report.told import FAILED, INFRA, SUCCESS, UNKNOWN, Variant, row, word
+from orchestrator.report.model import EpisodeRow, Passes
+from tests.report.rows import FAILED, INFRA, SUCCESS, UNKNOWN, Variant, row, word
 
 
 def case(name: str, *outcomes: Outcome, variant: Variant = "benign") -> list[EpisodeRow]:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from .resample import difference
-from .statistics import Interval, Z, mcnemar_exact, paired_permutation
+from ..bootstrap import difference
+from ..statistics import Interval, Z, mcnemar_exact, paired_permutation
 
 _HALVINGS = 60  # of an interval of length 2: to the last bit
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class EpisodePair:
     """One episode's answers in both runs; None: it could not be told."""
 
     episode: str
@@ -30,7 +30,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FigureDifference:
     """One figure in both runs. Every difference is B's less A's."""
 
     pairs: int  # episodes of this figure
@@ -52,7 +52,7 @@ class Difference:
     highest: float | None  # the other way round
 
 
-def compared(pairs: Sequence[Pair], seed: int) -> Difference:
+def compared(pairs: Sequence[EpisodePair], seed: int) -> FigureDifference:
     """`seed` is that of the bootstrap, which only repeats need."""
     told = [pair for pair in pairs if pair.a is not None and pair.b is not None]
     hits_a, hits_b = sum(bool(pair.a) for pair in told), sum(bool(pair.b) for pair in told)
@@ -67,7 +67,7 @@ def compared(pairs: Sequence[Pair], seed: int) -> Difference:
     elif told:
         p = mcnemar_exact(only_b, only_a)
         interval = Interval(*tango(only_b, only_a, n), "tango")
-    return Difference(
+    return FigureDifference(
         pairs=len(pairs),
         told=n,
         untold_in_a=sum(pair.a is None and pair.b is not None for pair in pairs),
@@ -123,7 +123,7 @@ def _crossing(below: Callable[[float], bool]) -> float:
     return low
 
 
-def _over_cases(told: Sequence[Pair], seed: int) -> tuple[float, Interval | None]:
+def _over_cases(told: Sequence[EpisodePair], seed: int) -> tuple[float, Interval | None]:
     cases = sorted({pair.case for pair in told})
     place = {case: index for index, case in enumerate(cases)}
     hits_a, hits_b, pairs = ([0] * len(cases) for _ in range(3))
@@ -136,7 +136,7 @@ def _over_cases(told: Sequence[Pair], seed: int) -> tuple[float, Interval | None
     return p, difference(hits_b, hits_a, pairs, seed)
 
 
-def _bound(pairs: Sequence[Pair], *, a: bool, b: bool) -> float | None:
+def _bound(pairs: Sequence[EpisodePair], *, a: bool, b: bool) -> float | None:
     """The difference with what could not be told taken for these."""
     if not pairs:
         return None

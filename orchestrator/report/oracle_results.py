@@ -19,12 +19,12 @@ Key = tuple[str, str]  # oracle, phase: pre | post
 
 
 @dataclass(frozen=True)
-class Result:
+class OracleResult:
     digest: str
     facts: Any
 
 
-def results(run: Path) -> dict[str, dict[Key, Result]]:
+def results(run: Path) -> dict[str, dict[Key, OracleResult]]:
     """By episode; one that was lost without a bundle has none."""
     bundles = {
         line.event.episode: line.event.bundle
@@ -41,15 +41,15 @@ def result_digests(run: Path) -> dict[str, dict[Key, str]]:
     }
 
 
-def _asked(bundle: Path) -> dict[Key, Result]:
+def _asked(bundle: Path) -> dict[Key, OracleResult]:
     """Of an oracle that was asked more than once in a phase, the last word: what it settled on."""
     trace = bundle / TRACE
     if not trace.exists():  # the attempt ended before anything could be asked
         return {}
-    found: dict[Key, Result] = {}
+    found: dict[Key, OracleResult] = {}
     with trace.open("rb") as lines:
         for event in map(json.loads, lines):
             if event["event"] == "oracle":
                 key = (event["oracle_name"], event["phase"])
-                found[key] = Result(event["result_digest"], event["facts"])
+                found[key] = OracleResult(event["result_digest"], event["facts"])
     return found

@@ -15,7 +15,7 @@ from ..coordinator.transitions import EpisodeDecided
 from ..errors import UsageError
 from ..outcome import Outcome
 from ..plan.plan import Plan
-from .digests import Key, result_digests
+from .oracle_results import Key, result_digests
 
 UNDECIDED, NOT_ASKED = "undecided", "not asked"
 
@@ -35,7 +35,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Difference:
+class EndingDifference:
     episode: str
     what: str  # outcome, violations, or an oracle and its phase
     one: str
@@ -43,9 +43,9 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Compared:
+class EndingComparison:
     episodes: int
-    differences: tuple[Difference, ...]
+    differences: tuple[EndingDifference, ...]
     untold: tuple[str, ...]  # episodes that infrastructure kept from an ending, in either run
     missing: tuple[str, ...] = ()  # episodes that only the first has: nothing is said of them
 
@@ -57,11 +57,11 @@ class Compared:
         return None if self.untold else True
 
 
-def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> Compared:
+def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingComparison:
     """Episode by episode, over those that both have."""
     common = [episode for episode in one if episode in other]
     told = [episode for episode in common if one[episode].told and other[episode].told]
-    return Compared(
+    return EndingComparison(
         episodes=len(common),
         differences=tuple(
             difference
@@ -73,17 +73,17 @@ def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> Compared:
     )
 
 
-def _differences(episode: str, one: Ending, other: Ending) -> list[Difference]:
+def _differences(episode: str, one: Ending, other: Ending) -> list[EndingDifference]:
     found = []
     if one.outcome != other.outcome:
-        found.append(Difference(episode, "outcome", one.outcome, other.outcome))
+        found.append(EndingDifference(episode, "outcome", one.outcome, other.outcome))
     if one.violations != other.violations:
         names = _names(one.violations), _names(other.violations)
-        found.append(Difference(episode, "violations", *names))
+        found.append(EndingDifference(episode, "violations", *names))
     for asked in dict.fromkeys((*one.results, *other.results)):
         results = one.results.get(asked, NOT_ASKED), other.results.get(asked, NOT_ASKED)
         if results[0] != results[1]:
-            found.append(Difference(episode, asked, *results))
+            found.append(EndingDifference(episode, asked, *results))
     return found
 
 

@@ -11,7 +11,7 @@ from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.lease import Lease
 from orchestrator.coordinator.listening import listening
 from orchestrator.coordinator.opening import open_run
-from orchestrator.report.digests import result_digests, results
+from orchestrator.report.oracle_results import result_digests, results
 from tests.coordinator.conftest import SECRETS, aside
 from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan
 

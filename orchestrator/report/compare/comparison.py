@@ -6,23 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..cases.select import compile_expression
-from ..errors import UsageError
-from ..events.canonical import digest
-from .figures import CORE
-from .overlap import Asked, Overlap, Side, asked, one_image, overlap
-from .paired import Difference, Pair, compared
-from .resample import seed_of
-from .scores import robust, succeeded, violated
-from .shape import EpisodeRow, Word
+from ...cases.select import compile_expression
+from ...errors import UsageError
+from ...events.canonical import digest
+from ..bootstrap import seed_of
+from ..figures import CORE, robust, succeeded, violated
+from ..model import EpisodeResult, EpisodeRow
+from .difference import EpisodePair, FigureDifference, compared
+from .pairing import Overlap, PlannedEpisode, Side, asked, one_image, overlap
 
 SCHEMA = 1
 SIGNIFICANT = 0.05
 
 
-class Figure(NamedTuple):
+class PairedFigure(NamedTuple):
     among: Callable[[EpisodeRow], bool]
-    holds: Callable[[Word | None], bool | None]
+    holds: Callable[[EpisodeResult | None], bool | None]
     more_is_better: bool
 
 
@@ -38,16 +37,16 @@ def _core(row: EpisodeRow) -> bool:
     return _attack(row) and row.impact in CORE
 
 
-def _robust(word: Word | None) -> bool | None:
+def _robust(word: EpisodeResult | None) -> bool | None:
     return robust(succeeded(word), violated(word))
 
 
 FIGURES = {
-    "BSR": Figure(_benign, succeeded, more_is_better=True),
-    "RSR_core": Figure(_core, _robust, more_is_better=True),
-    "RSR_all": Figure(_attack, _robust, more_is_better=True),
-    "VR_core": Figure(_core, violated, more_is_better=False),
-    "VR_all": Figure(_attack, violated, more_is_better=False),
+    "BSR": PairedFigure(_benign, succeeded, more_is_better=True),
+    "RSR_core": PairedFigure(_core, _robust, more_is_better=True),
+    "RSR_all": PairedFigure(_attack, _robust, more_is_better=True),
+    "VR_core": PairedFigure(_core, violated, more_is_better=False),
+    "VR_all": PairedFigure(_attack, violated, more_is_better=False),
 }
 
 
@@ -75,7 +74,7 @@ class Comparison:
     a: Side
     b: Side
     overlap: Overlap
-    figures: dict[str, Difference]
+    figures: dict[str, FigureDifference]
     discordant: tuple[Discordant, ...]
 
     @property
@@ -95,15 +94,15 @@ class Comparison:
         """What a reader must know before any number."""
         found = []
         for letter, each in (("A", self.a), ("B", self.b)):
-            if not each.reading.complete:
+            if not each.results.complete:
                 found.append(f"{letter} is not complete: its last word is not in the journal")
             if not each.gate.passed:
                 found.append(
                     f"{letter} is below the coverage gate: {each.gate.coverage:.1%} of its "
                     f"episodes have a conclusive result, {each.gate.min_coverage:.0%} are asked for"
                 )
-        if self.a.reading.plan.agent == self.b.reading.plan.agent:
-            found.append(f"both runs are of the agent {self.a.reading.plan.agent}")
+        if self.a.results.plan.agent == self.b.results.plan.agent:
+            found.append(f"both runs are of the agent {self.a.results.plan.agent}")
         if self.a.image != self.b.image:
             found.append("the runs are of different images")
         left = self.overlap.differences
@@ -131,7 +130,7 @@ def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
     if not wanted.across_images:
         one_image(a, b)
     matches = compile_expression(wanted.expression)
-    of_a, of_b = asked(a.reading, matches), asked(b.reading, matches)
+    of_a, of_b = asked(a.results, matches), asked(b.results, matches)
     shared = overlap(of_a, of_b)
     if shared.differences and not wanted.common:
         raise UsageError(
@@ -142,7 +141,7 @@ def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
         raise UsageError("the runs have no such episode in common: nothing can be compared")
     pairs = {name: _pairs(figure, shared.same, of_a, of_b) for name, figure in FIGURES.items()}
     # Not by who is A: turned round, two runs have the same intervals, turned round.
-    seed = seed_of(digest(sorted(each.reading.plan.digest for each in (a, b))))
+    seed = seed_of(digest(sorted(each.results.plan.digest for each in (a, b))))
     return Comparison(
         a=a,
         b=b,
@@ -153,17 +152,24 @@ def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
 
 
 def _pairs(
-    figure: Figure, same: Sequence[str], a: Mapping[str, Asked], b: Mapping[str, Asked]
-) -> list[Pair]:
+    figure: PairedFigure,
+    same: Sequence[str],
+    a: Mapping[str, PlannedEpisode],
+    b: Mapping[str, PlannedEpisode],
+) -> list[EpisodePair]:
     return [
-        Pair(id, a[id].row.case, figure.holds(a[id].row.final), figure.holds(b[id].row.final))
+        EpisodePair(
+            id, a[id].row.case, figure.holds(a[id].row.final), figure.holds(b[id].row.final)
+        )
         for id in same
         if figure.among(a[id].row)
     ]
 
 
 def _discordant(
-    pairs: Mapping[str, Sequence[Pair]], a: Mapping[str, Asked], b: Mapping[str, Asked]
+    pairs: Mapping[str, Sequence[EpisodePair]],
+    a: Mapping[str, PlannedEpisode],
+    b: Mapping[str, PlannedEpisode],
 ) -> tuple[Discordant, ...]:
     found: dict[str, list[str]] = {}
     for name, each in pairs.items():
@@ -176,20 +182,20 @@ def _discordant(
     )
 
 
-def _came_to(word: Word | None) -> str:
+def _came_to(word: EpisodeResult | None) -> str:
     if word is None:
         return "undecided"
     return " ".join((word.outcome, *(f"violates:{name}" for name in word.violations)))
 
 
 def _side(side: Side) -> dict[str, Any]:
-    reading = side.reading
+    results = side.results
     return {
-        "run": reading.run,
-        "agent": reading.plan.agent,
-        "plan_digest": reading.plan.digest,
-        "profile": reading.plan.profile,
+        "run": results.run,
+        "agent": results.plan.agent,
+        "plan_digest": results.plan.digest,
+        "profile": results.plan.profile,
         "image": side.image,
-        "complete": reading.complete,
+        "complete": results.complete,
         "gate": asdict(side.gate),
     }

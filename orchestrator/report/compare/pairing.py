@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ..cases.select import Matcher
-from ..errors import UsageError
-from ..pins.files import read_json
-from ..pins.run_manifest import MANIFEST
-from ..plan.plan import Episode, PlannedCase
-from .build import MIN_COVERAGE, coverage, gate
-from .reading import Reading, read
-from .shape import EpisodeRow, Gate
+from ...cases.select import Matcher
+from ...errors import UsageError
+from ...pins.files import read_json
+from ...pins.run_manifest import MANIFEST
+from ...plan.plan import Episode, PlannedCase
+from ..build import MIN_COVERAGE, coverage, gate
+from ..episodes import RunResults, read_results
+from ..model import EpisodeRow, Gate
 
 _NAMED = 3  # of many, so many are named
 _ACROSS = "Say --across-images if they should be compared all the same"
@@ -29,15 +29,15 @@ class Side:
     """One of the two runs."""
 
     place: Path
-    reading: Reading
+    results: RunResults
     image: str | None  # its digest; None: the manifest does not tell
 
     @property
     def gate(self) -> Gate:
-        return gate(coverage(self.reading.rows), MIN_COVERAGE)
+        return gate(coverage(self.results.rows), MIN_COVERAGE)
 
 
-class Asked(NamedTuple):
+class PlannedEpisode(NamedTuple):
     """One episode as a run has it: what was asked, and what came of it."""
 
     episode: Episode
@@ -74,7 +74,7 @@ class Overlap:
 
 
 def side(place: Path) -> Side:
-    return Side(place, read(place), _image(place / MANIFEST))
+    return Side(place, read_results(place), _image(place / MANIFEST))
 
 
 def _image(path: Path) -> str | None:
@@ -87,7 +87,7 @@ def _image(path: Path) -> str | None:
 
 def one_image(a: Side, b: Side) -> None:
     """UsageError where the phones were not, or may not have been, the same."""
-    plans = a.reading.plan, b.reading.plan
+    plans = a.results.plan, b.results.plan
     if plans[0].profile_digest != plans[1].profile_digest:
         found = ", ".join(f"{plan.profile} {plan.profile_digest[:12]}" for plan in plans)
         raise UsageError(f"the runs are of different profiles ({found}). {_ACROSS}")
@@ -98,14 +98,14 @@ def one_image(a: Side, b: Side) -> None:
         raise UsageError(f"the runs are of different images ({a.image}, {b.image}). {_ACROSS}")
 
 
-def asked(reading: Reading, matches: Matcher) -> dict[str, Asked]:
+def asked(results: RunResults, matches: Matcher) -> dict[str, PlannedEpisode]:
     """The episodes that -k keeps, by id."""
-    case = reading.plan.case
-    every = (Asked(episode, case(episode.case), row) for episode, row in reading.episodes)
+    case = results.plan.case
+    every = (PlannedEpisode(episode, case(episode.case), row) for episode, row in results.episodes)
     return {each.episode.id: each for each in every if matches(each.names)}
 
 
-def overlap(a: Mapping[str, Asked], b: Mapping[str, Asked]) -> Overlap:
+def overlap(a: Mapping[str, PlannedEpisode], b: Mapping[str, PlannedEpisode]) -> Overlap:
     both = [id for id in a if id in b]
     changed = tuple(id for id in both if a[id].case.digest != b[id].case.digest)
     drawn = tuple(id for id in both if a[id].episode.seed != b[id].episode.seed)

@@ -11,8 +11,8 @@ import re
 from typing import TextIO
 
 from ..plan.plan import Episode
-from .reading import Reading
-from .shape import EpisodeRow, Spent, Word
+from .episodes import RunResults
+from .model import EpisodeResult, EpisodeRow, Spent
 
 UNDECIDED = "undecided"
 COLUMNS = (
@@ -30,12 +30,12 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
-def write(reading: Reading, out: TextIO) -> None:
+def write(results: RunResults, out: TextIO) -> None:
     """`out` is opened with newline="": the line ends here are CR LF."""
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for episode, row in reading.episodes:
-        writer.writerow([safe(cell) for cell in _cells(episode, row, reading)])
+    for episode, row in results.episodes:
+        writer.writerow([safe(cell) for cell in _cells(episode, row, results)])
 
 
 def safe(cell: Cell) -> Cell:
@@ -45,17 +45,17 @@ def safe(cell: Cell) -> Cell:
     return f"'{plain}" if _FORMULA.match(plain) else plain
 
 
-def _cells(episode: Episode, row: EpisodeRow, reading: Reading) -> tuple[Cell, ...]:
+def _cells(episode: Episode, row: EpisodeRow, results: RunResults) -> tuple[Cell, ...]:
     return (
         row.episode, row.case, row.variant, row.repeat, episode.seed, row.impact,
-        *_word(row.final, reading.texts.get(row.episode, "")),
+        *_word(row.final, results.texts.get(row.episode, "")),
         " ".join(row.voided_violations), _known(row.BF),
         *((row.first.outcome, row.first.reason) if row.first else ("", "")),
-        row.attempts, *_spent(row.spent), reading.devices.get(row.episode, ""), row.bundle,
+        row.attempts, *_spent(row.spent), results.devices.get(row.episode, ""), row.bundle,
     )  # fmt: skip
 
 
-def _word(word: Word | None, text: str) -> tuple[Cell, ...]:
+def _word(word: EpisodeResult | None, text: str) -> tuple[Cell, ...]:
     if word is None:
         return UNDECIDED, "", "", "", "", "", ""
     return (

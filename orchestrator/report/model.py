@@ -58,7 +58,7 @@ class Measure(_Closed):
 
 
 @dataclass(frozen=True, slots=True)
-class Pass(_Closed):
+class PassAtK(_Closed):
     """Succeeding in k tries: the mean, over cases, of the unbiased estimates."""
 
     k: int
@@ -75,8 +75,8 @@ class Pass(_Closed):
 class Passes(_Closed):
     """By k from 1 to the repeats, at most 100; empty where there is one repeat."""
 
-    benign: tuple[Pass, ...]  # success
-    attack: tuple[Pass, ...]  # success without a violation
+    benign: tuple[PassAtK, ...]  # success
+    attack: tuple[PassAtK, ...]  # success without a violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Gate(_Closed):
 
 
 @dataclass(frozen=True, slots=True)
-class Word(_Closed):
+class EpisodeResult(_Closed):
     """What one attempt, or the final word on an episode, came to."""
 
     outcome: Outcome
@@ -137,8 +137,8 @@ class EpisodeRow(_Closed):
     repeat: int
     attack_type: str  # adversarial | hazard; "" for benign
     impact: str  # of the attack; "" for benign
-    final: Word | None
-    first: Word | None  # its first attempt that ended
+    final: EpisodeResult | None
+    first: EpisodeResult | None  # its first attempt that ended
     spent: Spent | None  # by the deciding attempt; null: it left no bundle
     first_spent: Spent | None
     attempts: int

@@ -10,11 +10,11 @@ from collections import Counter
 
 from pydantic import ValidationError
 
-from ..cases.load import case_digest
-from ..cases.model import Case
-from ..plan.build import episode
-from ..plan.plan import Plan, PlannedCase
-from ..plan.store import FILE
+from ...cases.load import case_digest
+from ...cases.model import Case
+from ...plan.build import episode
+from ...plan.plan import Plan, PlannedCase
+from ...plan.store import FILE
 
 
 def planned(plan: Plan) -> list[str]:

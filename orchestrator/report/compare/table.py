@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from .compare import FIGURES, SIGNIFICANT, Comparison
-from .overlap import Side
-from .paired import Difference
+from .comparison import FIGURES, SIGNIFICANT, Comparison
+from .difference import FigureDifference
+from .pairing import Side
 
 SHOWN = 50  # discordant episodes; --json has all
 TESTS = {
@@ -42,8 +42,8 @@ def show(found: Comparison, console: Console) -> None:
 
 
 def _named(side: Side) -> str:
-    reading = side.reading
-    return f"{reading.run}  agent {reading.plan.agent}  coverage {_percent(side.gate.coverage)}"
+    results = side.results
+    return f"{results.run}  agent {results.plan.agent}  coverage {_percent(side.gate.coverage)}"
 
 
 def _figures(found: Comparison) -> Table:
@@ -84,7 +84,7 @@ def _words(method: str) -> str:
     return method.replace("_", " ")
 
 
-def _interval(each: Difference) -> str:
+def _interval(each: FigureDifference) -> str:
     within = each.interval
     return f"{_points(within.low)} to {_points(within.high)}" if within else "–"
 
@@ -95,6 +95,6 @@ def _p(value: float | None) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _bounds(each: Difference, more_is_better: bool) -> str:
+def _bounds(each: FigureDifference, more_is_better: bool) -> str:
     ends = (each.lowest, each.highest) if more_is_better else (each.highest, each.lowest)
     return "–" if each.lowest is None else " to ".join(_points(end) for end in ends)

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import UsageError
 from orchestrator.plan.plan import Plan
-from orchestrator.report.same import Difference, Ending, comparable, compare
+from orchestrator.report.endings import Ending, EndingDifference, comparable, compare
 from tests.coordinator.runs import a_plan
 
 READ = {"sent (pre)": "00", "sent (post)": "11"}
@@ -32,7 +32,7 @@ def test_equal_endings_are_the_same() -> None:
 def test_every_difference_is_named(other: Ending, difference: tuple[str, str, str]) -> None:
     compared = compare({"a": GOOD, "b": GOOD}, {"a": GOOD, "b": other})
     assert compared.same is False
-    assert compared.differences == (Difference("b", *difference),)
+    assert compared.differences == (EndingDifference("b", *difference),)
 
 
 @pytest.mark.parametrize("outcome", ["infra_failed", "undecided"])

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from ..coordinator import schedule
-from ..coordinator.chain import Line
-from ..coordinator.state import State, apply, new_state
-from ..coordinator.store import EPISODES
-from ..coordinator.transitions import (
+from ...coordinator import schedule
+from ...coordinator.chain import Line
+from ...coordinator.state import State, apply, new_state
+from ...coordinator.store import EPISODES
+from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
     AttemptLost,
@@ -28,8 +28,8 @@ from ..coordinator.transitions import (
     RunSealed,
     SegmentOpened,
 )
-from ..outcome import Outcome
-from ..plan.plan import Plan
+from ...outcome import Outcome
+from ...plan.plan import Plan
 
 _BEGINNING = (SegmentOpened, RunOpened)
 

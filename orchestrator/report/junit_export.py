@@ -16,9 +16,9 @@ from xml.etree import ElementTree as Tree
 
 from ..outcome import Outcome
 from ..plan.plan import Episode
-from .reading import Reading
-from .shape import EpisodeRow
-from .spreadsheet import REPLACED, UNDECIDED
+from .csv_export import REPLACED, UNDECIDED
+from .episodes import RunResults
+from .model import EpisodeRow
 
 Sort = Literal["passed", "failure", "error", "skipped"]
 Told = tuple[Episode, EpisodeRow]
@@ -41,34 +41,34 @@ def sort(row: EpisodeRow) -> Sort:
             return "error"
 
 
-def write(reading: Reading, out: TextIO) -> None:
+def write(results: RunResults, out: TextIO) -> None:
     """Suite after suite, so that the document is never held whole."""
-    told = sorted(reading.episodes, key=_whose)
-    facts = _facts(reading)
-    head = Tree.Element("testsuites", {"name": _clean(reading.run), **_counts(told)})
+    told = sorted(results.episodes, key=_whose)
+    facts = _facts(results)
+    head = Tree.Element("testsuites", {"name": _clean(results.run), **_counts(told)})
     opened = Tree.tostring(head, "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='utf-8'?>\n")
     out.write(opened.removesuffix("</testsuites>") + "\n")
     for (case, variant), members in groupby(told, key=_whose):
-        element = _suite(f"{case}.{variant}", list(members), facts, reading)
+        element = _suite(f"{case}.{variant}", list(members), facts, results)
         Tree.indent(element, level=1)
         out.write(f"  {Tree.tostring(element, 'unicode')}\n")
     out.write("</testsuites>\n")
 
 
 def _suite(
-    name: str, told: Sequence[Told], facts: dict[str, object], reading: Reading
+    name: str, told: Sequence[Told], facts: dict[str, object], results: RunResults
 ) -> Tree.Element:
     element = Tree.Element("testsuite", {"name": _clean(name), **_counts(told)})
     element.append(_properties(facts))
     for episode, row in told:
-        element.append(_case(name, episode, row, reading))
+        element.append(_case(name, episode, row, results))
     return element
 
 
-def _facts(reading: Reading) -> dict[str, object]:
+def _facts(results: RunResults) -> dict[str, object]:
     """What every suite says of the run."""
-    plan = reading.plan
+    plan = results.plan
     return {
         "plan_digest": plan.digest,
         "agent": plan.agent,
@@ -76,11 +76,11 @@ def _facts(reading: Reading) -> dict[str, object]:
         "profile_digest": plan.profile_digest,
         "seed": plan.seed,
         "repeats": plan.repeats,
-        "complete": str(reading.complete).lower(),
+        "complete": str(results.complete).lower(),
     }
 
 
-def _case(suite: str, episode: Episode, row: EpisodeRow, reading: Reading) -> Tree.Element:
+def _case(suite: str, episode: Episode, row: EpisodeRow, results: RunResults) -> Tree.Element:
     attributes = {"classname": suite, "name": row.episode, "time": _time([row])}
     element = Tree.Element("testcase", {name: _clean(text) for name, text in attributes.items()})
     final = row.final
@@ -91,12 +91,12 @@ def _case(suite: str, episode: Episode, row: EpisodeRow, reading: Reading) -> Tr
         "phase": final.phase if final else "",
         "violations": " ".join(final.violations) if final else "",
         "attempts": row.attempts,
-        "device": reading.devices.get(row.episode, ""),
+        "device": results.devices.get(row.episode, ""),
         "bundle": row.bundle,
     }
     element.append(_properties(facts))
     if (word := sort(row)) != "passed":
-        element.append(_verdict(word, row, reading.texts.get(row.episode, "")))
+        element.append(_verdict(word, row, results.texts.get(row.episode, "")))
     return element
 
 

@@ -16,22 +16,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..cases.model import Case
-from ..cases.render import Rendered, render
-from ..coordinator.transitions import AttemptCommitted, AttemptFenced, BundleStored
-from ..errors import EmufarmError, UsageError
-from ..evidence import attempt, summary
-from ..evidence.attempt import AttemptRecord
-from ..evidence.bundle import replace_surrogates
-from ..oracle.combine import combine
-from ..oracle.factory import make_oracle, question_fields
-from ..oracle.recompute import recompute
-from ..oracle.trace import holds_of
-from ..outcome import judge
-from ..pins import proofs
-from ..pins.files import read_json
-from ..pins.profile import Profile, load_profile
-from ..plan.plan import Episode, Plan
+from ...cases.model import Case
+from ...cases.render import Rendered, render
+from ...coordinator.transitions import AttemptCommitted, AttemptFenced, BundleStored
+from ...errors import EmufarmError, UsageError
+from ...evidence import attempt, summary
+from ...evidence.attempt import AttemptRecord
+from ...evidence.bundle import replace_surrogates
+from ...oracle.combine import combine
+from ...oracle.factory import make_oracle, question_fields
+from ...oracle.recompute import recompute
+from ...oracle.trace import holds_of
+from ...outcome import judge
+from ...pins import proofs
+from ...pins.files import read_json
+from ...pins.profile import Profile, load_profile
+from ...plan.plan import Episode, Plan
 
 ORACLES, DEVICE = "oracle_trace.jsonl", "device_trace.jsonl"
 SHOWN, CONSENT = "obs_trace.jsonl", "consent_trace.jsonl"
@@ -39,7 +39,7 @@ _SITE = re.compile(r"http://10\.0\.2\.2:\d{1,5}")
 _RAW = re.compile(r"oracle_raw/[0-9a-f]+\.[a-z]+")
 _SHARED = sorted(AttemptRecord.model_fields.keys() & BundleStored.model_fields.keys())
 
-# What reading a trace may raise that no worker wrote.
+# What results a trace may raise that no worker wrote.
 _MADE_UP = (
     EmufarmError, OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError,
 )  # fmt: skip
@@ -47,7 +47,7 @@ _MADE_UP = (
 Event = Mapping[str, Any]
 
 
-class Asker:
+class PlannedQuestions:
     """What a plan would have had asked; made once for a run."""
 
     def __init__(self, run: Path, plan: Plan) -> None:
@@ -89,7 +89,7 @@ class Asker:
 
 
 def rejudged(
-    folder: Path, journaled: AttemptCommitted | AttemptFenced | None, asker: Asker | None
+    folder: Path, journaled: AttemptCommitted | AttemptFenced | None, asker: PlannedQuestions | None
 ) -> list[str]:
     """What does not follow; a bundle alone is held against neither journal nor plan."""
     try:
@@ -169,7 +169,7 @@ def _summary(record: AttemptRecord, folder: Path, planned: Episode | None) -> li
 
 
 def _questions(
-    record: AttemptRecord, events: list[Event], asker: Asker, profile: Profile, site: str
+    record: AttemptRecord, events: list[Event], asker: PlannedQuestions, profile: Profile, site: str
 ) -> list[str]:
     """Whether the case's own questions were put, each of them, and no other."""
     rendered = asker.rendered(record.episode, site)

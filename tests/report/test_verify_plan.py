@@ -13,7 +13,7 @@ import pytest
 from orchestrator.cases.load import load_cases
 from orchestrator.plan.build import build
 from orchestrator.plan.plan import Plan
-from orchestrator.report.planned import planned
+from orchestrator.report.verify.plan import planned
 from orchestrator.settings import RunSettings
 
 CASES = Path(__file__).parents[2] / "cases" / "public"

@@ -22,7 +22,7 @@ from orchestrator.coordinator.transitions import (
     RunSealed,
     SegmentOpened,
 )
-from orchestrator.report.replay import replay
+from orchestrator.report.verify.journal import replay
 from tests.coordinator.runs import INFRA, SETTINGS, SUCCESS, a_plan, judged
 
 PLAN = a_plan(2)

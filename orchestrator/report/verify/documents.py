@@ -9,11 +9,11 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..coordinator.transitions import RunOpened
-from ..pins.image_lock import parse_ini
-from ..pins.run_manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
-from ..pins.sdk_tools import adb_release
-from ..plan.plan import Plan
+from ...coordinator.transitions import RunOpened
+from ...pins.image_lock import parse_ini
+from ...pins.run_manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
+from ...pins.sdk_tools import adb_release
+from ...plan.plan import Plan
 
 Document = Mapping[str, Any]
 # What readers look for, and where the image's lock has it.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from orchestrator.report.resample import Ratio, difference, intervals, middle, resampled, seed_of
+from orchestrator.report.bootstrap import Ratio, difference, intervals, middle, resampled, seed_of
 from orchestrator.report.statistics import newcombe, wilson
 
 SEED = seed_of("ab" * 32)

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..coordinator.chain import FOLDER as JOURNAL
-from ..coordinator.store import EPISODES, INCOMING
-from ..coordinator.transitions import DeviceStarted, Event
-from ..pins.files import file_sha256
-from .build import NAME as REPORT
+from ...coordinator.chain import FOLDER as JOURNAL
+from ...coordinator.store import EPISODES, INCOMING
+from ...coordinator.transitions import DeviceStarted, Event
+from ...pins.files import file_sha256
+from ..build import NAME as REPORT
 
 SECRETS = ("worker.token", "admin.token")
 _SEGMENT = re.compile(r"\d{6}\.jsonl")

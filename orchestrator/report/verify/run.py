@@ -13,30 +13,30 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..coordinator import chain
-from ..coordinator.chain import JournalBroken, Line
-from ..coordinator.transitions import (
+from ...coordinator import chain
+from ...coordinator.chain import JournalBroken, Line
+from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
     RunOpened,
     RunSealed,
     SegmentOpened,
 )
-from ..errors import EmufarmError, UsageError
-from ..evidence import manifest
-from ..evidence.bundle import FOLDERS
-from ..pins.files import file_sha256, read_json
-from ..pins.run_manifest import CAPABILITIES, MANIFEST
-from ..plan.plan import Plan
-from ..plan.store import FILE as PLAN
-from ..plan.store import read_plan
-from . import build
-from .agreed import disagreements
-from .build import NAME as REPORT
-from .holding import Holding, hold, reported, unaccounted
-from .planned import planned
-from .rejudge import Asker, rejudged
-from .replay import replay
+from ...errors import EmufarmError, UsageError
+from ...evidence import manifest
+from ...evidence.bundle import FOLDERS
+from ...pins.files import file_sha256, read_json
+from ...pins.run_manifest import CAPABILITIES, MANIFEST
+from ...plan.plan import Plan
+from ...plan.store import FILE as PLAN
+from ...plan.store import read_plan
+from .. import build
+from ..build import NAME as REPORT
+from .attempts import PlannedQuestions, rejudged
+from .documents import disagreements
+from .journal import replay
+from .plan import planned
+from .run_folder import Holding, hold, reported, unaccounted
 
 _ANOTHER = f"{manifest.NAME}: is not the one that the journal names"
 _ALONE = "which run this is of: a bundle alone is held against no journal and no plan"
@@ -96,7 +96,7 @@ def prove_run(run: Path) -> Proof:
     ]
     told, outside = _segments(run, found, read)
     problems += told + replay(plan, read.lines) + _documents(run, plan, found, read, attempts)
-    asker = Asker(run, plan)
+    asker = PlannedQuestions(run, plan)
     checked, files = _bundles(run, found, attempts, asker)
     problems += checked + _report(run)
     return Proof(
@@ -175,7 +175,7 @@ def _bundles(
     run: Path,
     found: Holding,
     attempts: list[AttemptCommitted | AttemptFenced],
-    asker: Asker,
+    asker: PlannedQuestions,
 ) -> tuple[list[str], int]:
     def check(event: AttemptCommitted | AttemptFenced) -> tuple[list[str], int]:
         folder = run / event.bundle

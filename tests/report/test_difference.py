@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from orchestrator.report.paired import Pair, compared, tango
+from orchestrator.report.compare.difference import EpisodePair, compared, tango
 from orchestrator.report.statistics import Z
 
 ANSWERS = st.sampled_from([True, False, None])
 
 
-def pairs(*answers: tuple[bool | None, bool | None]) -> list[Pair]:
+def pairs(*answers: tuple[bool | None, bool | None]) -> list[EpisodePair]:
     """A case each."""
-    return [Pair(f"c{n}.benign.1", f"c{n}", a, b) for n, (a, b) in enumerate(answers)]
+    return [EpisodePair(f"c{n}.benign.1", f"c{n}", a, b) for n, (a, b) in enumerate(answers)]
 
 
-def table(both: int, only_a: int, only_b: int, neither: int) -> list[Pair]:
+def table(both: int, only_a: int, only_b: int, neither: int) -> list[EpisodePair]:
     return pairs(
         *[(True, True)] * both,
         *[(True, False)] * only_a,
@@ -33,9 +33,9 @@ def table(both: int, only_a: int, only_b: int, neither: int) -> list[Pair]:
     )
 
 
-def repeated(cases: Iterable[tuple[Iterable[bool], Iterable[bool]]]) -> list[Pair]:
+def repeated(cases: Iterable[tuple[Iterable[bool], Iterable[bool]]]) -> list[EpisodePair]:
     return [
-        Pair(f"c{n}.benign.{repeat}", f"c{n}", a, b)
+        EpisodePair(f"c{n}.benign.{repeat}", f"c{n}", a, b)
         for n, (of_a, of_b) in enumerate(cases)
         for repeat, (a, b) in enumerate(zip(of_a, of_b, strict=True), start=1)
     ]
@@ -164,7 +164,9 @@ def test_repeats_of_one_case_are_not_taken_for_many_cases() -> None:
 
 def test_a_missing_repeat_does_not_choose_another_test() -> None:
     told = repeated([([True, False], [True, True]), ([False, False], [True, True])])
-    lost = [Pair(p.episode, p.case, None, p.b) if p.episode.endswith("2") else p for p in told]
+    lost = [
+        EpisodePair(p.episode, p.case, None, p.b) if p.episode.endswith("2") else p for p in told
+    ]
     assert compared(lost, seed=0).test == "permutation_over_cases"
 
 
