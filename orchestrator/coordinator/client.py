@@ -97,7 +97,7 @@ class CoordinatorClient:
         return result
 
     def give_back(self, token: str, reason: str) -> None:
-        """Before the agent's first action: the attempt did not happen."""
+        """The attempt did not happen: its bundle is not kept, and its number is given again."""
         with suppress(LeaseLost):  # it ended by itself: there is nothing left to give back
             COORDINATOR(lambda: self._post("/v1/return", {"token": token, "reason": reason}))
 

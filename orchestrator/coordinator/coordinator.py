@@ -158,7 +158,7 @@ class Coordinator:
         return self.state.lease_s
 
     async def give_back(self, token: str, reason: str) -> None:
-        """Unharmed: no action had been given. A lease that has ended stays ended."""
+        """The attempt did not happen. A lease that has ended stays ended."""
         self._ledger.check()
         self._known(token)
         await self._settled(token)

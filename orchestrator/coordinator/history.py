@@ -69,11 +69,18 @@ def _sample(segment: Path) -> Iterator[bytes]:
             yield from file.readlines(piece)
 
 
+def _changed(journal: Path) -> float:
+    """When it was; one that is being removed is the oldest."""
+    try:
+        return journal.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 def durations(runs: Path, agent: str) -> dict[Kind, list[float]]:
     """What the newest runs below this folder measured."""
-    journals = sorted(runs.glob(f"*/{chain.FOLDER}"), key=lambda path: path.stat().st_mtime)
     known: dict[Kind, list[float]] = defaultdict(list)
-    for journal in journals[-RUNS:]:
+    for journal in sorted(runs.glob(f"*/{chain.FOLDER}"), key=_changed)[-RUNS:]:
         try:
             for kind, seconds in measured(journal, agent):
                 known[kind].append(seconds)

@@ -89,7 +89,7 @@ class LeaseGranted(Transition):
 
 
 class LeaseReturned(Transition):
-    """Given back unharmed: the attempt never happened."""
+    """Given back by its holder, or by whoever resumes a run: the attempt never happened."""
 
     event: Literal["lease_returned"] = "lease_returned"
     token: str

@@ -36,6 +36,11 @@ class Facts:
     started_at: float
 
     @property
+    def ended(self) -> bool:
+        """The emulator ended without being asked to; the supervisor stays to say so."""
+        return self.state == "ended"
+
+    @property
     def life(self) -> str:
         """Names one emulator process. A device started again from its snapshot shows the same
         boot id and framework as before; only this tells the two apart."""

@@ -12,7 +12,7 @@ from ..evidence.bundle import EvidenceLost
 from ..outcome import NO_EFFORT, Asked, Effort, HostFact, Judgement, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
 from .agent_loop import AgentLoop
-from .context import AttemptContext, AttemptInterrupted
+from .context import AttemptContext, AttemptInterrupted, LeaseNotKept
 from .oracles import AttemptOracles, reachable
 from .reset import NotProven, PinMismatch, reset
 from .setup import SetupNotSeen, set_up
@@ -47,9 +47,8 @@ class Phases:
 
 
 def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
-    """Raises AttemptInterrupted if it is stopped before the agent has acted, since such an attempt
-    did not happen, and EvidenceLost if the bundle cannot be written. Every other error is
-    judged."""
+    """Raises AttemptInterrupted where the attempt did not happen (see AttemptContext.void), and
+    EvidenceLost if the bundle cannot be written. Every other error is judged."""
     loop, phases = AgentLoop(context), Phases()
     oracles = AttemptOracles(context, loop)
     life, trouble = None, None
@@ -74,8 +73,8 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
     except EvidenceLost:
         raise
     except Exception as error:  # a bug of ours is judged too, loudly
-        if isinstance(error, AttemptInterrupted) and not loop.acted:
-            raise
+        if context.void(error, loop.acted):
+            raise AttemptInterrupted(str(error)) from error
         trouble = trouble_of(error, phases.now, context, loop)
         asked = oracles.asked()
     finally:
@@ -124,8 +123,13 @@ def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: Ag
                 phase, _device_reason(phase, acted, lost), text, acted, context.host_fact(),
                 agent_did_it=loop.cut_adb and lost,
             )  # fmt: skip
-        case AttemptInterrupted():
+        case LeaseNotKept():
             return Trouble(phase, Reason.WORKER_LOST, text, acted)
+        case AttemptInterrupted():  # asked to stop because its device had ended
+            return Trouble(
+                phase, Reason.DEVICE_LOST, text, acted, context.host_fact(),
+                agent_did_it=loop.cut_adb,
+            )  # fmt: skip
         case _:
             text = "".join(traceback.format_exception(error, limit=-8))
             return Trouble(phase, Reason.OTHER, text, acted=True)

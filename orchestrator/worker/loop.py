@@ -129,9 +129,7 @@ class Worker:
         folder = begin(self.staging, lease.token)
         try:
             with Renewal(lambda: self._renewed(lease), lease.expires_s) as renewal:
-                judgement = self._play(
-                    lease, folder, lambda: renewal.kept and not self.stop.is_set()
-                )
+                judgement = self._play(lease, folder, lambda: renewal.kept)
                 send(self.client, put_aside(self.staging))
         except AttemptInterrupted as why:
             self.client.give_back(lease.token, str(why))
@@ -149,11 +147,11 @@ class Worker:
             return False
         return True
 
-    def _play(self, lease: Lease, folder: Path, going_on: Callable[[], bool]) -> Judgement:
+    def _play(self, lease: Lease, folder: Path, leased: Callable[[], bool]) -> Judgement:
         started_ms = wall_ms()
         try:
             with Bundle(folder) as bundle:
-                played = self._played(lease, bundle, going_on)
+                played = self._played(lease, bundle, leased)
                 bundle.document(attempt_file.NAME, self._record(lease, played, started_ms))
                 if played.reached:
                     bundle.document("summary.json", summary_document(lease, played.judgement))
@@ -176,7 +174,7 @@ class Worker:
             spent=played.spent, judgement=judgement,
         ).model_dump(mode="json")  # fmt: skip
 
-    def _played(self, lease: Lease, bundle: Bundle, going_on: Callable[[], bool]) -> AttemptResult:
+    def _played(self, lease: Lease, bundle: Bundle, leased: Callable[[], bool]) -> AttemptResult:
         """A bug of ours costs one attempt, loudly, and not the run."""
         try:
             with Site() as site:
@@ -188,7 +186,7 @@ class Worker:
                 agent = make_agent(lease.agent, rendered, lease.seed, AskedFor(self.client))
                 context = AttemptContext(
                     self.device, rendered, agent, bundle, self.profile, self.limits, site,
-                    self.versions, going_on, self.stop.wait, proven=lease.proven,
+                    self.versions, self.stop.is_set, leased, self.stop.wait, proven=lease.proven,
                 )  # fmt: skip
                 return attempt(context, self.lock)
         except (AttemptInterrupted, EvidenceLost):

@@ -79,7 +79,8 @@ class Stage:
     lock: ImageLock
     tmp_path: Path
     limits: Limits = field(default_factory=lambda: replace(Limits(), reset_s=20.0, setup_s=2.0))
-    going_on: Callable[[], bool] = lambda: True
+    stopped: Callable[[], bool] = lambda: False
+    leased: Callable[[], bool] = lambda: True
     attempts: int = 0
     proven: bool | None = None  # whether the case's controls passed on this image
 
@@ -105,7 +106,7 @@ class Stage:
             versions = {"adb": "1"}
             context = AttemptContext(
                 self.device, rendered, agent, bundle, PROFILE, self.limits, site, versions,
-                self.going_on, lambda seconds: None, proven=self.proven,
+                self.stopped, self.leased, lambda seconds: None, proven=self.proven,
             )  # fmt: skip
             try:
                 return attempt(context, self.lock)

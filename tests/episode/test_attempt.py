@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import urllib.request
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -387,15 +388,41 @@ def test_the_agent_is_blind(stage: Stage) -> None:
             assert secret not in f"{shown.goal} {shown.message} {shown.elements}"
 
 
-def test_a_worker_that_must_stop_gives_back_only_what_has_not_begun(stage: Stage) -> None:
-    agent = Says(TAP)
-    stage.going_on = lambda: not agent.shown
-    played = stage.play(agent)
-    assert word(played) == ("infra_failed", "infra", "agent", "worker_lost")
-    idle = Says({"action": "wait"})
-    stage.going_on = lambda: not idle.shown
+@pytest.mark.parametrize("first", [TAP, {"action": "wait"}, AgentFault(Reason.AGENT_CRASHED, "")])
+def test_an_attempt_whose_worker_is_asked_to_stop_did_not_happen(stage: Stage, first: Any) -> None:
+    """However far it came, and also where its agent is taken away meanwhile."""
+    agent = Says(first)
+    stage.stopped = lambda: bool(agent.shown)
     with pytest.raises(AttemptInterrupted):
-        stage.play(idle)
-    stage.going_on = lambda: False
+        stage.play(agent)
+    stage.stopped = lambda: True
     with pytest.raises(AttemptInterrupted):
         stage.play(Says())
+
+
+def test_an_attempt_whose_device_had_ended_before_its_worker_was_asked_to_stop_counts(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor = stage.device.supervisor
+    assert supervisor is not None
+    agent = Says(TAP)
+
+    def killed() -> bool:
+        if agent.shown:
+            facts = replace(alive, state="ended", pid=None, exit_code=137)
+            monkeypatch.setattr(supervisor, "facts", lambda: facts)
+        return bool(agent.shown)
+
+    alive = supervisor.facts()
+    stage.stopped = killed
+    assert word(stage.play(agent)) == ("infra_failed", "infra", "agent", "emulator_killed")
+
+
+def test_an_attempt_that_lost_its_lease_is_kept_once_the_agent_acted(stage: Stage) -> None:
+    agent = Says(TAP)
+    stage.leased = lambda: not agent.shown
+    assert word(stage.play(agent)) == ("infra_failed", "infra", "agent", "worker_lost")
+    idle = Says({"action": "wait"})
+    stage.leased = lambda: not idle.shown
+    with pytest.raises(AttemptInterrupted):
+        stage.play(idle)

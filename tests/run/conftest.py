@@ -51,6 +51,12 @@ class Farm:
     def events(self, name: str = "r") -> list[Event]:
         return [line.event for line in chain.read(self.runs / name / chain.FOLDER).lines]
 
+    def journal(self, name: str = "r") -> bytes:
+        """The bytes of a run that may be under way. A segment has its name once it is whole, and
+        keeps it; until then it has another name, under which it vanishes."""
+        segments = self.runs.glob(f"{name}/{chain.FOLDER}/*.jsonl")
+        return b"".join(path.read_bytes() for path in segments)
+
     def report(self, name: str = "r") -> dict[str, Any]:
         report: dict[str, Any] = json.loads((self.runs / name / "report.json").read_text())
         return report

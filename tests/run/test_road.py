@@ -117,10 +117,11 @@ def emulator_of(run: int, device: str) -> int:
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")
             environ = (folder / "environ").read_bytes()
-        except OSError:
+            above = ancestors(int(folder.name))
+        except OSError:  # it ended while we looked
             continue
         phone = any(w.endswith(b"/simphone") for w in words) and f"/{device}/".encode() in environ
-        if phone and run in ancestors(int(folder.name)):
+        if phone and run in above:
             return int(folder.name)
     raise AssertionError(f"no emulator of {device}")
 
@@ -137,10 +138,7 @@ def ancestors(pid: int) -> list[int]:
 def test_nothing_is_left_after_a_run_is_killed_and_it_goes_on_where_it_was(farm: Farm) -> None:
     words = ("--runs", str(farm.runs), "--run", "r", "--devices", "2", "--repeats", "3")
     process = farm.start("run", SMOKE, *words)
-    journal = farm.runs / "r" / "journal"
-    wait_for(
-        lambda: b"episode_decided" in b"".join(p.read_bytes() for p in journal.glob("*")), process
-    )
+    wait_for(lambda: b"episode_decided" in farm.journal(), process)
     process.kill()
     process.communicate(timeout=PATIENCE_S)
     before = {e.episode for e in farm.events() if isinstance(e, AttemptCommitted)}

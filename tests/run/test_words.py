@@ -1,4 +1,4 @@
-"""What a person is told when a run cannot begin, is broken off, or cannot go on."""
+"""What a person reads when a run cannot begin or cannot go on."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from orchestrator.coordinator.transitions import EpisodeDecided, LeaseGranted, LeaseReturned
 from tests.run.conftest import ROOT, Farm, ended
-from tests.run.test_road import SMOKE, wait_for
+from tests.run.test_road import SMOKE
 
 
 @pytest.mark.parametrize(
@@ -54,44 +51,6 @@ def test_a_folder_that_cannot_be_written_is_named(farm: Farm, command: tuple[str
     code, output = ended(farm.start(*command, SMOKE, "--runs", str(farm.runs), "--devices", "1"))
     assert code == 2, output
     assert f"cannot write the run to {farm.runs}" in output
-
-
-def test_an_interrupted_run_gives_its_leases_back_and_blames_nobody(farm: Farm) -> None:
-    words = ("--runs", str(farm.runs), "--run", "r", "--devices", "2", "--repeats", "3")
-    process = farm.start("run", SMOKE, *words)
-    journal = farm.runs / "r" / "journal"
-    wait_for(lambda: b"lease_granted" in read(journal), process)
-    process.send_signal(signal.SIGINT)
-    code, output = ended(process)
-    assert code == 130, output
-    assert f"emufarm resume {farm.runs / 'r'}" in output
-    assert "infrastructure" not in output
-    events = farm.events()
-    open_leases = {e.token for e in events if isinstance(e, LeaseGranted)}
-    open_leases -= {e.token for e in events if isinstance(e, LeaseReturned)}
-    assert not open_leases
-    assert farm.processes() == []
-    code, output = farm.resume("r", "--devices", "2")
-    assert code == 0, output
-    decided = [e.episode for e in farm.events() if isinstance(e, EpisodeDecided)]
-    assert len(decided) == len(set(decided)) == 3
-
-
-def test_an_interrupted_check_does_not_go_on_to_the_next_control(farm: Farm) -> None:
-    process = farm.start("cases", "check", SMOKE, "--runs", str(farm.runs), "--devices", "1")
-    wait_for(lambda: any(b"lease_granted" in read(p) for p in journals(farm)), process)
-    process.send_signal(signal.SIGINT)
-    code, output = ended(process)
-    assert code == 130, output
-    assert "control idle" not in output
-
-
-def journals(farm: Farm) -> list[Path]:
-    return list(farm.runs.glob("**/journal"))
-
-
-def read(journal: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in journal.glob("*"))
 
 
 def test_a_spoiled_run_folder_is_told_in_a_sentence(farm: Farm) -> None:

@@ -200,15 +200,21 @@ async def test_told_to_stop_before_the_first_action_it_gives_its_lease_back(
         assert list(at.staging.iterdir()) == []
 
 
-async def test_told_to_stop_after_it_the_attempt_is_infrastructures_and_kept(
+async def test_told_to_stop_after_it_too_and_then_the_attempt_never_happened(
     post: Posted, agents: Callable[..., list[Says]]
 ) -> None:
+    """However often: the run allows one attempt, and that one is still to be had."""
     async with post() as at:
         agents(lambda: at.stop.set() or TAP)
-        assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
-        assert at.events(LeaseReturned) == []
-        assert at.word() == ("infra_failed", "worker_lost")
-        assert (at.bundle() / "summary.json").exists()
+        for times in (1, 2, 3):
+            assert await asyncio.to_thread(at.work) == WorkerExit.STOPPED
+            assert len(at.events(LeaseReturned)) == times
+            assert at.events(AttemptCommitted) == []
+            assert list(at.staging.iterdir()) == []
+            at.stop.clear()
+        agents(TAP)
+        assert await sealed(at) == WorkerExit.ALL_DECIDED
+        assert at.word() == ("task_failed", "wrong_end")
 
 
 async def test_told_to_stop_while_the_oracles_are_asked_it_commits(
