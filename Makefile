@@ -13,9 +13,17 @@ CASES ?= cases/public
 RUN_OPTIONS = --backend $(BACKEND) --seed $(SEED) --repeats $(REPEATS) --agent '$(AGENT)' \
 	$(if $(K),-k '$(K)') $(if $(RUN),--run '$(RUN)') $(if $(PROFILE),--profile '$(PROFILE)')
 BIN := $(VENV)/bin
-LOCKED := $(VENV)/.locked
+# Stamps in one environment: what runs need, the two packages of this repository, what tests need.
+RUNTIME := $(VENV)/.runtime
 INSTALLED := $(VENV)/.installed
+DEVELOP := $(VENV)/.develop
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# uv reads none of pip's configuration: it is given pip's index where the environment names one. With
+# an index that only pip.conf names, uv may fail; pip then does the same from the same locks.
+UV := UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-https://pypi.org/simple}}" \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python
+LOCKED = $(UV) --require-hashes --no-build-isolation -r $(1) \
+	|| $(PIP) install --require-hashes --no-build-isolation -r $(1)
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
@@ -43,16 +51,16 @@ test: lint ## Run every check, then every test
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
 	@cd simphone && ../$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
 
-e2e_local: $(INSTALLED) ## Whole runs on the embedded fleet, killed and resumed; takes minutes
-	@$(BIN)/pytest -m e2e tests/e2e/test_local.py
+e2e_local: $(DEVELOP) ## Whole runs on the embedded fleet, killed and resumed, and from installed wheels; takes minutes
+	@$(BIN)/pytest -m e2e tests/e2e/test_local.py tests/e2e/test_wheel.py
 
-e2e-docker: $(INSTALLED) ## All that needs a Docker engine; as root it installs and starts one where none answers
+e2e-docker: $(DEVELOP) ## All that needs a Docker engine; as root it installs and starts one where none answers
 	@$(BIN)/pytest -m docker
 
-engine: $(INSTALLED) ## A Docker engine for you to try things on, as root, until Ctrl-C; says how to use it
+engine: $(DEVELOP) ## A Docker engine for you to try things on, as root, until Ctrl-C; says how to use it
 	@$(BIN)/python tests/e2e/engine.py
 
-lint: $(INSTALLED) ## Check format, style, types, layers and Dockerfiles
+lint: $(DEVELOP) ## Check format, style, types, layers and Dockerfiles
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
@@ -60,37 +68,44 @@ lint: $(INSTALLED) ## Check format, style, types, layers and Dockerfiles
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/hadolint Dockerfile.emulator images/worker/Dockerfile examples/agent_image/Dockerfile
 
-format: $(INSTALLED) ## Rewrite the code in the project's format
+format: $(DEVELOP) ## Rewrite the code in the project's format
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format
 
-schemas: $(INSTALLED) ## Write the JSON Schemas of docs/schema/ again, after a changed model
+schemas: $(DEVELOP) ## Write the JSON Schemas of docs/schema/ again, after a changed model
 	@$(BIN)/emufarm schema --write docs/schema
 
 index: ## Print the path and first line of every module (WRITE=1: into docs/architecture.md)
 	@$(PYTHON) docs/index.py $(if $(WRITE),--write)
 
-lock: $(INSTALLED) ## Pin versions and hashes after a changed requirements*.in (UPGRADE=1: the newest of all)
+lock: $(RUNTIME) ## Pin versions and hashes after a changed requirements*.in (UPGRADE=1: the newest of all)
+	@$(COMPILE) requirements-installer.in --output-file requirements-installer.txt
 	@$(COMPILE) requirements-build.in --output-file requirements-build.txt
-	@$(COMPILE) requirements.in --output-file requirements.txt
-	@$(COMPILE) requirements-dev.in --output-file requirements-dev.txt
+	@$(COMPILE) requirements.in simphone/pyproject.toml --output-file requirements.txt
+	@$(COMPILE) requirements-dev.in simphone/pyproject.toml --output-file requirements-dev.txt
 
 clean: ## Remove the virtual environment and every cache; runs/ stays
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The installer and the build backend come first, so that nothing is built with an unlocked one.
-$(LOCKED): requirements-build.txt requirements-dev.txt
+# The build backend comes before the rest, so that nothing is built with an unlocked one.
+$(RUNTIME): requirements-installer.txt requirements-build.txt requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "emufarm needs Python 3.11 or newer; '$(PYTHON)' is not: name one with PYTHON=/path/to/python3." >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "'$(PYTHON)' cannot make a virtual environment; on Debian or Ubuntu: apt-get install python3-venv." >&2; exit 2; }
 	@echo "Installing the locked requirements into $(VENV), once for each lock ..." >&2
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --require-hashes -r requirements-build.txt
-	@$(PIP) install --require-hashes --no-build-isolation -r requirements-dev.txt
+	@$(PIP) install --require-hashes -r requirements-installer.txt
+	@$(call LOCKED,requirements-build.txt)
+	@$(call LOCKED,requirements.txt)
 	@touch $@
 
-$(INSTALLED): $(LOCKED) pyproject.toml simphone/pyproject.toml
-	@$(PIP) install --no-deps --no-build-isolation --editable ./simphone --editable .
+$(INSTALLED): $(RUNTIME) pyproject.toml requirements-simphone.in simphone/pyproject.toml
+	@$(UV) --no-deps --no-build-isolation --editable ./simphone --editable .
+	@touch $@
+
+$(DEVELOP): $(INSTALLED) requirements-dev.txt
+	@echo "Installing the locked test tools into $(VENV) ..." >&2
+	@$(call LOCKED,requirements-dev.txt)
 	@touch $@

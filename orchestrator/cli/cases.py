@@ -13,6 +13,7 @@ from ..cases.new_case import write_new
 from ..cases.select import Keep, no_match, selection
 from ..farm.controls import CheckedCases, check_cases
 from ..farm.runner import PUBLIC_CASES, RUNS
+from ..shipped import find_cases
 from .arguments import CasesFolder, Devices, Selection
 from .exit_codes import Exit
 from .progress import ProgressDisplay
@@ -38,7 +39,7 @@ def list_(
     Example: emufarm cases list cases/public -k "files and not attack"
     """
     keep = selection(k)
-    cases = load_cases(folder)
+    cases = load_cases(find_cases(folder))
     rows = [_row(loaded, keep) for loaded in cases]
     kept = [row for row in rows if row[2]]
     if not kept:

@@ -6,7 +6,7 @@ import typer
 
 from ..fleet.docker.engine import connect
 from ..fleet.docker.reaper import reap
-from ..image.cleanup import sweep_all
+from ..image.cleanup import remove_all_leftovers
 from ..image.golden_cache import cache_folder
 from .exit_codes import Exit
 
@@ -23,7 +23,7 @@ def clean() -> None:
     engine = connect()
     try:
         found = reap(engine, typer.echo)
-        sweep_all(engine, cache_folder())
+        remove_all_leftovers(engine, cache_folder())
     finally:
         engine.close()
     typer.echo(

@@ -10,6 +10,7 @@ import typer
 from ..farm.runner import PUBLIC_CASES, Request
 from ..plan.plan import Plan
 from ..settings import RunSettings
+from ..shipped import find_cases
 from .arguments import CasesFolder, Selection
 from .table import table
 
@@ -32,7 +33,7 @@ def plan(
     Example: emufarm plan --seed 7 --repeats 3 -k "messages and attack"
     """
     settings = RunSettings(seed=seed, repeats=repeats, agent=agent, profile=profile)
-    made = Request(folder, settings, k).plan
+    made = Request(find_cases(folder), settings, k).plan
     if as_json:
         typer.echo(json.dumps(made.as_json(), indent=1, sort_keys=True, ensure_ascii=False))
     else:

@@ -17,6 +17,7 @@ from ..plan.plan import PlannedCase
 from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
 from ..report.oracle_results import results
 from ..settings import RunSettings
+from ..shipped import find_cases
 from .backends import Local
 from .run_events import Notice, OnEvent, ignore
 from .runner import PUBLIC_CASES, RUNS, Request, device_count, start
@@ -68,11 +69,13 @@ def check_cases(
     findings: list[ControlFinding] = []
     passes: list[ControlRun] = []
     planned: tuple[PlannedCase, ...] = ()  # the same for all controls
-    profile = Request(Path(cases), RunSettings()).profile
+    found = find_cases(Path(cases))
+    on_event(Notice(f"cases: {found}"))
+    profile = Request(found, RunSettings()).profile
     backend = Local(embedded_image(profile, lambda line: on_event(Notice(line))))
     for control in controls(seed):
         settings = RunSettings(seed=seed, agent=control.agent, noise=control.noise)
-        request = Request(Path(cases), settings, k)
+        request = Request(found, settings, k)
         plan = request.plan
         planned = plan.cases
         on_event(Notice(f"control {control.name}: {len(plan.episodes)} episodes"))

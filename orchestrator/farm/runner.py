@@ -22,6 +22,7 @@ from ..plan.store import FILE as PLAN
 from ..plan.store import write_plan
 from ..report import build as report
 from ..settings import Limits, RunSettings
+from ..shipped import find_cases
 from .backends import Backend, check_backend_name, chosen
 from .documents import documents
 from .execute import execute
@@ -53,7 +54,8 @@ def run(
     runs: str | Path = RUNS,
     on_event: OnEvent = ignore,
 ) -> Run:
-    """Run every episode of a folder of cases, and write the report.
+    """Run every episode of a folder of cases, and write the report. Where the current folder has no
+    such folder, the one of that name that comes with emufarm is taken.
 
     Returns when every episode is decided or the fleet can do no more: `Run.complete` says which.
     UsageError where the request cannot work; RunInterrupted after Ctrl-C or SIGTERM.
@@ -64,11 +66,12 @@ def run(
         raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
     count = device_count(devices)
     settings = RunSettings(seed, repeats, agent, profile, limits=limits, noise=noise)
-    request = Request(Path(cases), settings, k)
+    request = Request(find_cases(Path(cases)), settings, k)
     plan = request.plan
     folder = Path(runs) / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
     if (folder / PLAN).exists():
         raise UsageError(f"{folder} exists already: `emufarm resume {folder}`, or choose --run")
+    on_event(Notice(f"cases: {request.cases}"))
     place = chosen(backend, request.profile, agent, _notify(on_event))
     return _latest(start(folder, request, plan, place, count, on_event, card))
 

@@ -1,7 +1,7 @@
-"""What does a build of an image need? Its files, arguments and tag; pure but for reading.
+"""The files, build arguments and tags of image builds.
 
-An engine is given exactly these files, in an archive whose bytes follow from theirs: whatever else
-lies in a checkout is neither sent nor part of the image.
+The engine gets exactly these files, in an archive whose bytes depend on nothing else, so that other
+files of a checkout are neither sent nor part of the image.
 """
 
 from __future__ import annotations
@@ -15,26 +15,30 @@ from typing import IO
 
 from ..errors import UsageError
 from ..events.canonical import digest
-from ..pins.code_version import ROOT
 from ..pins.files import file_sha256, source_files
 from ..pins.profile import FILE, PinnedZip, Profile
+from ..shipped import DATA, PACKAGE, ROOT
 from .simphone import SdkZip, StandInSdk
 from .wheelhouse import LOCKS
 
 DOCKERFILE = "Dockerfile.emulator"
 WORKER_DOCKERFILE = "images/worker/Dockerfile"
 NAME, WORKER_NAME = "emufarm-device", "emufarm-worker"
-# The stages before the last leave images behind that nobody runs; they carry this label.
+# On the images that the stages before the last leave behind; nobody runs them.
 STAGE_LABEL = "emufarm.stage"
 SYSTEM_IMAGE_FILE, SDK_FILE = "/opt/emufarm/system-image.json", "/opt/emufarm/sdk.json"
-_SDK = "images/sdk"  # where the stand-in's zips lie in the context
-_SCRIPTS = ("fetch", "compose", "linked", "start", "health")
+_SDK = "images/sdk"  # the stand-in's zips, in the context
+_SCRIPTS = tuple(f"images/{name}.py" for name in ("fetch", "compose", "linked", "start", "health"))
 # What compose.py imports of the farm, beside the supervisor's package.
 _HASHING = (
     "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",
     "pins/files.py", "pins/system_image.py",
 )  # fmt: skip
-_INSTALLED = ("pyproject.toml", "README.md", "LICENSE", "requirements.in", *LOCKS)
+# What the worker image's `pip install` of the package reads, beside its code and profiles.
+_INSTALLED = (
+    "LICENSE", "README.md", "pyproject.toml", "requirements.in",
+    "requirements-simphone.in", "setup.py", *LOCKS,
+)  # fmt: skip
 _MTIME = 1199145600  # 2008-01-01, as in the stand-in's zips
 
 Files = Mapping[str, Path]  # name in the context -> the file
@@ -42,7 +46,7 @@ Files = Mapping[str, Path]  # name in the context -> the file
 
 @dataclass(frozen=True)
 class SdkParts:
-    """The three zips, as the build is told to find them."""
+    """The three zips of an SDK: where the build finds each, and its checksums."""
 
     emulator: PinnedZip
     platform_tools: PinnedZip
@@ -50,13 +54,13 @@ class SdkParts:
 
     @property
     def digest(self) -> str:
-        """Over the checksums: where a zip was downloaded from makes no other SDK."""
+        """Over the checksums only: the same zip from another address is the same SDK."""
         zips = (self.emulator, self.platform_tools, self.system_image)
         return digest([[part.sha1, part.sha256] for part in zips])
 
 
 def parts(profile: Profile, standin: StandInSdk | None = None) -> SdkParts:
-    """The profile's own, or the stand-in's; UsageError where the profile has no SDK."""
+    """The profile's own zips, or the stand-in's. UsageError where the profile has no SDK."""
     sdk = profile.sdk
     if sdk is None:
         raise UsageError(f"the profile {profile.name} names no sdk: there is no image to build")
@@ -78,7 +82,7 @@ def _in_context(made: SdkZip) -> PinnedZip:
 
 
 def tag(profile: Profile) -> str:
-    """Never `latest`: a tag names one profile's bytes."""
+    """The tag names one profile's digest; it is never `latest`."""
     return f"{NAME}-{profile.name}:{profile.version}-{profile.digest[:12]}"
 
 
@@ -86,7 +90,7 @@ def build_args(
     profile: Profile, sdk: SdkParts, *, base_image: str, revision: str, version: str,
     accept_licence: bool = False,
 ) -> dict[str, str]:  # fmt: skip
-    """Everything that Dockerfile.emulator asks for."""
+    """Every ARG of Dockerfile.emulator."""
     arguments = {
         "BASE_IMAGE": base_image,
         "RUNTIME_PACKAGES": " ".join(profile.sdk.packages) if profile.sdk else "",
@@ -117,30 +121,29 @@ def build_args(
     return arguments
 
 
-def context(standin: StandInSdk | None = None, root: Path = ROOT) -> Files:
+def context(standin: StandInSdk | None = None) -> Files:
     """The files of a device image's build."""
-    code = root / "orchestrator"
-    files = {DOCKERFILE: root / DOCKERFILE}
-    files |= {f"images/{name}.py": root / "images" / f"{name}.py" for name in _SCRIPTS}
-    files |= {f"orchestrator/{name}": code / name for name in _HASHING}
-    files |= _below("orchestrator/supervisor", source_files(code / "supervisor"))
+    files = {name: ROOT / name for name in (DOCKERFILE, *_SCRIPTS)}
+    files |= {f"orchestrator/{name}": PACKAGE / name for name in _HASHING}
+    files |= _below("orchestrator/supervisor", source_files(PACKAGE / "supervisor"))
     if standin is not None:
         for made in (standin.emulator, standin.platform_tools, standin.system_image):
             files[f"{_SDK}/{made.path.name}"] = made.path
     return files
 
 
-def worker_context(wheelhouse: Path, root: Path = ROOT) -> Files:
+def worker_context(wheelhouse: Path) -> Files:
     """The files of the worker image's build."""
-    files = {name: root / name for name in (WORKER_DOCKERFILE, *_INSTALLED)}
-    files |= _below("orchestrator", source_files(root / "orchestrator"))
-    files |= {f"images/{p.parent.name}/{FILE}": p for p in (root / "images").glob(f"*/{FILE}")}
+    files = {name: ROOT / name for name in (WORKER_DOCKERFILE, *_INSTALLED)}
+    code = (item for item in source_files(PACKAGE) if not item[0].startswith(f"{DATA}/"))
+    files |= _below("orchestrator", code)
+    files |= {f"images/{p.parent.name}/{FILE}": p for p in (ROOT / "images").glob(f"*/{FILE}")}
     files |= {f"wheelhouse/{path.name}": path for path in wheelhouse.iterdir()}
     return files
 
 
 def files_digest(files: Files) -> str:
-    """Equal where an engine would be sent the same files."""
+    """One digest over every name and content that an engine is sent."""
     return digest({name: file_sha256(path) for name, path in files.items()})
 
 
@@ -160,7 +163,7 @@ def worker_build_args(
 
 
 def pack(files: Files, out: IO[bytes]) -> None:
-    """As the tar that an engine takes for a context: equal files, equal bytes."""
+    """Write the tar that an engine takes as a build's context; equal files give equal bytes."""
     try:
         with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
             for name in sorted(files):
@@ -170,9 +173,7 @@ def pack(files: Files, out: IO[bytes]) -> None:
                 with files[name].open("rb") as file:
                     archive.addfile(entry, file)
     except FileNotFoundError as error:
-        raise UsageError(
-            f"images are built from a checkout, and {error.filename} is not there"
-        ) from error
+        raise UsageError(f"{error.filename} is missing, and images are built with it") from error
 
 
 def _below(prefix: str, files: Iterable[tuple[str, Path]]) -> dict[str, Path]:

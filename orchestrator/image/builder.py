@@ -1,11 +1,15 @@
-"""Where are images made, for whom, by whom, and by one process at a time?"""
+"""The builder of container images: the engine and folders it uses, one build of a name at a time.
+
+<cache>/images/<name>.lock           held by the process that makes the image of this name
+<images>/<profile>/image.lock.json   the lock of the profile's proven image
+"""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,12 +19,13 @@ from ..fleet.docker import images
 from ..fleet.docker.containers import KVM
 from ..fleet.docker.engine import Engine
 from ..locks import wait_lock
-from ..pins.code_version import ROOT, git_facts
+from ..pins.code_version import git_facts
 from ..pins.image_lock import IMAGE_FILE
-from ..pins.profile import Profile, images_folder
+from ..pins.profile import IMAGES_VARIABLE, Profile, images_folder
+from ..shipped import CHECKOUT, ROOT
 from . import build_context
 from .build_progress import BuildResult, follow
-from .cleanup import remember, sweep
+from .cleanup import record_made, remove_leftovers
 from .docker_bake import RESUME_S
 from .golden_cache import cache_folder
 
@@ -28,14 +33,20 @@ BASE_VARIABLE, BASE_IMAGE = "EMUFARM_BASE_IMAGE", "debian:bookworm-slim"
 WAIT_S = 3600.0  # for another process that makes the same image
 
 
+def lock_folder() -> Path:
+    """Beside the profiles, but never in an installed package, which is not ours to change."""
+    own = CHECKOUT or IMAGES_VARIABLE in os.environ
+    return images_folder() if own else cache_folder() / "image-locks"
+
+
 @dataclass(frozen=True)
 class ImageBuilder:
-    """Where images are made."""
+    """An engine to build images on, the folders that builds use, and how they are built."""
 
     engine: Engine
     notify: Notify
     cache: Path = field(default_factory=cache_folder)
-    images: Path = field(default_factory=images_folder)
+    images: Path = field(default_factory=lock_folder)
     base_image: str = field(default_factory=lambda: os.environ.get(BASE_VARIABLE) or BASE_IMAGE)
     accept_licence: bool = False
     resume_s: float = RESUME_S
@@ -51,8 +62,8 @@ class ImageBuilder:
 
 @contextmanager
 def build_lock(builder: ImageBuilder, name: str) -> Iterator[Path]:
-    """The file that says who makes an image of this name; held meanwhile. What the block made and
-    did not name is gone where it fails."""
+    """Hold the lock for images of this name and yield its file. Where the block fails, what it made
+    and did not tag is removed."""
     folder = builder.cache / "images"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,16 +74,14 @@ def build_lock(builder: ImageBuilder, name: str) -> Iterator[Path]:
     with wait_lock(
         path, WAIT_S, lambda: builder.notify("waiting for another emufarm that makes this image")
     ):
-        sweep(builder.engine, path)
+        remove_leftovers(builder.engine, path)
         try:
             yield path
         except BaseException:
             try:
-                sweep(builder.engine, path)
-            except EmufarmError as error:  # why the block failed is what must be told
-                builder.notify(
-                    f"something of it stays on the engine, until the next start: {error}"
-                )
+                remove_leftovers(builder.engine, path)
+            except EmufarmError as error:  # the block's own error is the one to raise
+                builder.notify(f"some of it stays on the engine until the next start: {error}")
             raise
 
 
@@ -87,18 +96,18 @@ def build_image(
     *,
     fresh: bool = False,
 ) -> str:
-    """What it makes is written down, to be removed unless the caller says that all went well: then
-    its stages stay, for the next build to take up."""
-    built = BuildResult(on_made=lambda made: remember(lock, made))
+    """Build an image and return its id. The lock records every image that the build makes; they are
+    removed as leftovers unless the caller keeps them to cache the next build (`keep_made`)."""
+    result = BuildResult(on_made=lambda made: record_made(lock, made))
     with tempfile.TemporaryFile() as packed:
         build_context.pack(files, packed)
-        builder.notify(f"building {what}: {packed.tell() >> 20} MB of files are sent")
+        builder.notify(f"building {what}: sending {packed.tell() >> 20} MB of files")
         packed.seek(0)
         pieces = images.build(
             builder.engine, packed, dockerfile, args=args, labels=labels, fresh=fresh
         )
-        follow(pieces, what, builder.notify, built)
-    return built.id
+        follow(pieces, what, builder.notify, result)
+    return result.id
 
 
 def require_licence(builder: ImageBuilder, profile: Profile) -> None:
@@ -110,11 +119,13 @@ def require_licence(builder: ImageBuilder, profile: Profile) -> None:
 
 
 def require_possible(builder: ImageBuilder, profile: Profile) -> None:
-    """Before minutes are spent: what cannot work in the end."""
+    """UsageError for what would fail after minutes of work: licence, lock folder, KVM."""
     require_licence(builder, profile)
     folder = builder.lock_file(profile).parent
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write {folder}: name another folder with EMUFARM_IMAGES")
+        raise UsageError(f"cannot write {folder}: name another folder with {IMAGES_VARIABLE}")
     if profile.kvm and not Path(KVM).exists():
         raise UsageError(
             f"{profile.name} needs KVM and {KVM} is not found: bake it on a machine that has it"

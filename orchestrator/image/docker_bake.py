@@ -29,7 +29,7 @@ from ..pins.image_contents import ImageContents
 from ..pins.image_lock import IMAGE_FILE, Container, ImageLock
 from ..pins.profile import FILE, Profile
 from .build_context import SDK_FILE, SYSTEM_IMAGE_FILE, tag
-from .cleanup import image_labels_of, labels_of
+from .cleanup import container_labels, image_labels
 from .docker_check import content_labels, contents_of, mismatches
 from .docker_job import FOLDER, GIVEN, Files, JobResult, last_lines, read, running, wait_for_end
 
@@ -55,7 +55,7 @@ class DockerBaker:
 
     @property
     def labels(self) -> dict[str, str]:
-        return labels_of(self.lock_file)
+        return container_labels(self.lock_file)
 
 
 def bake(baker: DockerBaker, built: str, digest: str, apks: Mapping[str, Path]) -> ImageLock:
@@ -114,7 +114,7 @@ def _committed(
         baker.notify("committing what was saved")
         claims = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
         claimed = content_labels(*(json.loads(claim) for claim in claims))
-        id = images.commit(engine, phone, {**image_labels_of(baker.lock_file), **claimed})
+        id = images.commit(engine, phone, {**image_labels(baker.lock_file), **claimed})
     return id, told
 
 

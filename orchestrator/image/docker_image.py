@@ -22,7 +22,7 @@ from . import build_context
 from .apks import apks
 from .build_context import STAGE_LABEL
 from .builder import ImageBuilder, build_image, build_lock, require_licence, require_possible
-from .cleanup import image_labels_of, images_of, labels_of, settle, sweep
+from .cleanup import container_labels, image_filter, image_labels, keep_made, remove_leftovers
 from .docker_bake import DockerBaker, bake, prove
 from .docker_check import contents_of, mismatches
 from .simphone import StandInSdk, simphone
@@ -90,8 +90,8 @@ def build_only(
     require_licence(builder, inputs.profile)
     with build_lock(builder, inputs.profile.name) as lock_file:
         id = build(builder, inputs, lock_file, {STAGE_LABEL: "built"}, fresh=fresh)
-        found = contents_of(builder.engine, id, labels_of(lock_file), builder.notify)
-        settle(builder.engine, lock_file)
+        found = contents_of(builder.engine, id, container_labels(lock_file), builder.notify)
+        keep_made(builder.engine, lock_file)
     return {
         "image": id,
         "profile_digest": inputs.profile.digest,
@@ -133,7 +133,7 @@ def worker_image(builder: ImageBuilder) -> str:
     with build_lock(builder, WORKER) as lock_file:
         if found := images.image(builder.engine, name):  # while we waited
             return found.id
-        labels = image_labels_of(lock_file)
+        labels = image_labels(lock_file)
         args = build_context.worker_build_args(
             files, base_image=builder.base_image, revision=builder.revision, version=__version__
         )
@@ -147,9 +147,9 @@ def worker_image(builder: ImageBuilder) -> str:
             lock_file,
         )
         images.give_tag(builder.engine, id, name)
-        settle(builder.engine, lock_file)
+        keep_made(builder.engine, lock_file)
         # Each change of the code makes another one; those that a container still has stay.
-        for old, old_id in images.named(builder.engine, images_of(lock_file)).items():
+        for old, old_id in images.named(builder.engine, image_filter(lock_file)).items():
             if old_id != id:
                 images.remove(builder.engine, [old])
         return id
@@ -196,12 +196,12 @@ def _made(
         engine, profile, worker, lock_file, builder.notify, resume_s=builder.resume_s
     )
     there = apks(profile, builder.cache, builder.notify)
-    built = build(builder, inputs, lock_file, image_labels_of(lock_file), fresh=fresh)
+    built = build(builder, inputs, lock_file, image_labels(lock_file), fresh=fresh)
     lock = bake(baker, built, inputs.digest, there)
     prove(baker, lock)
     _name(builder, profile, lock)
-    settle(engine, lock_file)
-    sweep(engine, lock_file)  # the image that had the name before has none now
+    keep_made(engine, lock_file)
+    remove_leftovers(engine, lock_file)  # the image that had the name before has none now
     assert lock.container is not None
     builder.notify(f"{lock.container.tag} is baked and proven: {lock.container.image}")
     return lock

@@ -10,7 +10,7 @@ from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import build_context
 from .builder import ImageBuilder, build_lock
-from .cleanup import labels_of
+from .cleanup import container_labels
 from .docker_bake import DockerBaker, prove
 from .docker_check import contents_of, differing, mismatches
 from .docker_image import ImageUnusable, usable_lock, worker_image
@@ -37,8 +37,8 @@ def verify(builder: ImageBuilder, profile: Profile) -> ImageLock:
             raise ImageFailed(f"the engine has no {lock.container.tag}: bake it")
         wrong = mismatches(lock, found)
         if not wrong:
-            held_now = contents_of(builder.engine, found.id, labels_of(lock_file), builder.notify)
-            wrong = differing(lock, held_now)
+            labels = container_labels(lock_file)
+            wrong = differing(lock, contents_of(builder.engine, found.id, labels, builder.notify))
         if wrong:
             raise ImageFailed(f"{lock.container.tag} is not what was baked: {'; '.join(wrong)}")
         prove(

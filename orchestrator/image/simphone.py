@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import UsageError
-from ..pins.code_version import ROOT
+from ..shipped import ROOT
 from .wheelhouse import require_locked
 
 PROGRAM = "simphone"
@@ -75,7 +75,7 @@ def simphone() -> Simphone:
     beside = Path(sys.executable).parent  # where an environment that nobody activated has it
     program = shutil.which(PROGRAM, path=f"{beside}{os.pathsep}{os.environ.get('PATH', '')}")
     if program is None:
-        raise UsageError(f"the simulated phone is not installed: pip install {PROGRAM}")
+        raise UsageError(f"the simulated phone is not installed: pip install emufarm-{PROGRAM}")
     facts = json.loads(_run(program, "describe"))
     return Simphone(program, facts["version"], Path(facts["folder"]), Path(facts["system_image"]))
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from ..errors import EmufarmError, UsageError
 from ..events.notify import Notify
 from ..locks import wait_lock
-from ..pins.code_version import ROOT
 from ..pins.files import file_sha256
+from ..shipped import ROOT
 
 # The installer and the build backend first: one requirement is published as source only.
 LOCKS = ("requirements-build.txt", "requirements.txt")

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..shipped import ROOT
 from .files import file_sha256
 from .host import unknown, value_or_reason
 
 GIT_S = 10.0
 LOCKS = ("requirements.txt", "requirements-dev.txt")
-ROOT = Path(__file__).resolve().parents[2]  # the repository, where the package stands in one
 
 
 def repo_facts(root: Path = ROOT) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ..errors import UsageError, did_you_mean
 from ..events.canonical import digest
+from ..shipped import ROOT
 from .strict_yaml import read_yaml, validation_message
 
 FILE = "profile.yaml"
 IMAGES_VARIABLE = "EMUFARM_IMAGES"
-# Beside the package in a checkout.
-_IMAGES = Path(__file__).resolve().parents[2] / "images"
 
 Namespace = Literal["system", "secure", "global"]
 # The console quotes nothing, so a tag is one plain word.
@@ -163,7 +162,7 @@ class Profile(_Strict):
 
 def images_folder(environ: Mapping[str, str] = os.environ) -> Path:
     named = environ.get(IMAGES_VARIABLE)
-    return Path(named) if named else _IMAGES
+    return Path(named) if named else ROOT / "images"
 
 
 def profile_names(images: Path) -> list[str]:

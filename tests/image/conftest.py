@@ -10,7 +10,7 @@ import pytest
 from orchestrator.fleet.docker import images
 from orchestrator.fleet.docker.engine import Engine, connect
 from orchestrator.image.builder import ImageBuilder
-from orchestrator.image.cleanup import KEPT, MADE, images_of, sweep
+from orchestrator.image.cleanup import KEPT, MADE, image_filter, remove_leftovers
 from orchestrator.image.docker_image import BuildInputs, DockerImage, bake_image, build_inputs
 from orchestrator.image.golden_cache import cache_folder
 from orchestrator.pins.profile import FILE, Profile, load_profile
@@ -44,10 +44,10 @@ def builder(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     builder = ImageBuilder(engine, print, place / "cache", place / "images", BASE_IMAGE)
     yield builder
     for lock in sorted((builder.cache / "images").glob("*.lock")):
-        images.remove(engine, [*images.named(engine, images_of(lock))])
+        images.remove(engine, [*images.named(engine, image_filter(lock))])
         if lock.with_suffix(KEPT).exists():  # for a next build, which there is not
             lock.with_suffix(KEPT).replace(lock.with_suffix(MADE))
-        sweep(engine, lock)
+        remove_leftovers(engine, lock)
 
 
 @pytest.fixture(scope="session")

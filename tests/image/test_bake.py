@@ -19,7 +19,13 @@ from orchestrator.fleet.docker.engine import Engine, connect
 from orchestrator.fleet.docker.images import ImageFailed
 from orchestrator.image import build_context
 from orchestrator.image.builder import ImageBuilder, build_lock
-from orchestrator.image.cleanup import BAKE, MAKER, images_of, sweep_all, work_of
+from orchestrator.image.cleanup import (
+    BAKE,
+    MAKER,
+    container_filter,
+    image_filter,
+    remove_all_leftovers,
+)
 from orchestrator.image.docker_check import PROFILE_LABEL
 from orchestrator.image.docker_image import (
     BuildInputs,
@@ -43,8 +49,8 @@ EMULATOR_ZIP = "images/sdk/emulator.zip"
 def left(builder: ImageBuilder, profile: Profile) -> list[str]:
     """What a bake left under its lock, named or not."""
     lock = builder.cache / "images" / f"{profile.name}.lock"
-    running = [one.name for one in containers.find(builder.engine, work_of(lock))]
-    made = images_of(lock)
+    running = [one.name for one in containers.find(builder.engine, container_filter(lock))]
+    made = image_filter(lock)
     return [*running, *images.untagged(builder.engine, made), *images.named(builder.engine, made)]
 
 
@@ -231,7 +237,7 @@ def test_a_sweep_leaves_the_phones_of_runs_alone(
     """Whose containers have the labels of the image, as every container has."""
     with build_lock(builder, profile.name):
         pass
-    sweep_all(builder.engine, builder.cache)
+    remove_all_leftovers(builder.engine, builder.cache)
     assert containers.inspect(builder.engine, other).state == "running"
 
 
@@ -245,7 +251,7 @@ def test_what_a_killed_bake_left_is_swept_by_the_next(
         IMAGES_VARIABLE: str(builder.images),
         "EMUFARM_BASE_IMAGE": BASE_IMAGE,
     }
-    before = set(images.named(builder.engine, images_of(lock)))
+    before = set(images.named(builder.engine, image_filter(lock)))
     process = subprocess.Popen(
         [sys.executable, "-m", "orchestrator.cli", "image", "bake", profile.name],
         env=env, stderr=subprocess.PIPE, text=True,
@@ -257,11 +263,11 @@ def test_what_a_killed_bake_left_is_swept_by_the_next(
     process.send_signal(signal.SIGKILL)
     process.wait(30)
     process.stderr.close()
-    assert containers.find(builder.engine, work_of(lock))
+    assert containers.find(builder.engine, container_filter(lock))
     with build_lock(builder, profile.name):
-        assert containers.find(builder.engine, work_of(lock)) == ()
-        assert images.untagged(builder.engine, images_of(lock)) == ()
-        assert set(images.named(builder.engine, images_of(lock))) == before
+        assert containers.find(builder.engine, container_filter(lock)) == ()
+        assert images.untagged(builder.engine, image_filter(lock)) == ()
+        assert set(images.named(builder.engine, image_filter(lock))) == before
     assert not list(lock.parent.glob("*.made"))
 
 
@@ -312,5 +318,6 @@ def test_a_profile_that_needs_kvm_is_not_baked_without(
 def test_a_folder_that_cannot_take_the_lock_is_told_before_the_build(
     builder: ImageBuilder, inputs: BuildInputs, tmp_path: Path
 ) -> None:
+    (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="EMUFARM_IMAGES"):
-        bake_image(replace(builder, images=tmp_path / "nowhere"), inputs)
+        bake_image(replace(builder, images=tmp_path / "file"), inputs)

@@ -14,8 +14,8 @@ import pytest
 from orchestrator.errors import UsageError
 from orchestrator.image import build_context
 from orchestrator.image.simphone import SdkZip, StandInSdk
-from orchestrator.pins.code_version import ROOT
 from orchestrator.pins.profile import load_profile
+from orchestrator.shipped import ROOT
 
 SIM, PIXEL = load_profile("sim-api34"), load_profile("pixel-api34")
 STANDIN = StandInSdk(
@@ -114,9 +114,10 @@ def test_what_compose_imports_is_in_the_context(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "usage: compose.py SDK INTO\n")
 
 
-def test_a_checkout_that_lacks_a_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="images are built from a checkout"):
-        build_context.pack(build_context.context(root=tmp_path), io.BytesIO())
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    files = {**build_context.context(), "LICENSE": tmp_path / "none"}
+    with pytest.raises(UsageError, match="none is missing, and images are built with it"):
+        build_context.pack(files, io.BytesIO())
 
 
 def test_a_worker_image_is_named_by_what_it_is_made_of(tmp_path: Path) -> None:
