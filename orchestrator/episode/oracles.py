@@ -138,7 +138,7 @@ class AttemptOracles:
 
     def _record(self, verdict: Verdict, *, forbidden: bool = False) -> None:
         bundle = self._context.bundle
-        versions = self._versions.behind(verdict.oracle.behind)
+        versions = self._versions.of(verdict.oracle.depends_on)
         event = oracle_event(verdict, bundle.raw, forbidden=forbidden, versions=versions)
         self._events.append(event)
         bundle.event("oracle_trace", "oracle", **event)

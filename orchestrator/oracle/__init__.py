@@ -1,1 +1,1 @@
-"""Oracles: hard questions about device state, each answer auditable and computable again."""
+"""Oracles: hard questions about device state, each with an answer that can be recomputed."""

@@ -1,7 +1,7 @@
-"""All of several questions, or any of them.
+"""The composite oracle: all of several questions, or any of them.
 
-What cannot be asked decides nothing: an `all` with a no is a no, and an `any` with a yes is a yes,
-however little the others could say.
+A part that could not be asked decides nothing: an `all` with one negative part is negative, and an
+`any` with one positive part is positive, whether or not the other parts were answered.
 """
 
 from __future__ import annotations
@@ -30,56 +30,57 @@ class CompositeOracle:
         return _distinct(need for part in self.parts for need in part.needs)
 
     @property
-    def behind(self) -> tuple[str, ...]:
-        return _distinct(name for part in self.parts for name in part.behind)
+    def depends_on(self) -> tuple[str, ...]:
+        return _distinct(name for part in self.parts for name in part.depends_on)
 
     @property
     def tentative(self) -> bool:
         return any(part.tentative for part in self.parts)
 
     def inquire(self) -> Inquiry:
-        """By name, the facts of each; null where it could not be asked."""
+        """The facts of each part by name; null if it could not be asked."""
         facts: dict[str, Json] = {}
         for part in self.parts:
             try:
                 facts[part.question.name] = yield from part.inquire()
             except (NoAnswer, DeviceFault):
-                # Which query went without an answer stands with it in the evidence.
+                # The evidence records which query had no answer.
                 facts[part.question.name] = None
         return facts
 
     def decide(self, facts: Json) -> Decision:
-        words = [self._word(part, facts[part.question.name]) for part in self.parts]
-        said = "; ".join(
-            f"{part.question.name}: {word.reason}"
-            for part, word in zip(self.parts, words, strict=True)
+        decisions = [self._decision(part, facts[part.question.name]) for part in self.parts]
+        reason = "; ".join(
+            f"{part.question.name}: {decision.reason}"
+            for part, decision in zip(self.parts, decisions, strict=True)
         )
-        holds = [word.holds for word in words]
-        return Decision(either(holds) if self.any else conjunction(holds), said)
+        holds = [decision.holds for decision in decisions]
+        return Decision(disjunction(holds) if self.any else conjunction(holds), reason)
 
-    def _word(self, part: Oracle, facts: Json) -> Decision:
+    def _decision(self, part: Oracle, facts: Json) -> Decision:
         return Decision(None, "could not be asked") if facts is None else part.decide(facts)
 
 
 def without_facts(oracle: Oracle, facts: Json) -> tuple[Oracle, ...]:
-    """The questions, of a composite's or it alone, that went without an answer."""
+    """The oracles without an answer: parts of a composite, or the oracle itself."""
     if isinstance(oracle, CompositeOracle) and facts is not None:
         return tuple(part for part in oracle.parts if facts[part.question.name] is None)
     return () if facts is not None else (oracle,)
 
 
-def conjunction(words: Sequence[bool | None]) -> bool | None:
-    """All must hold; one that does not decides, however little the others could say."""
-    if False in words:
+def conjunction(values: Sequence[bool | None]) -> bool | None:
+    """Three-valued `and`: one False decides, even if others are None."""
+    if False in values:
         return False
-    return None if None in words else True
+    return None if None in values else True
 
 
-def either(words: Sequence[bool | None]) -> bool | None:
-    if True in words:
+def disjunction(values: Sequence[bool | None]) -> bool | None:
+    """Three-valued `or`: one True decides, even if others are None."""
+    if True in values:
         return True
-    return None if None in words else False
+    return None if None in values else False
 
 
-def _distinct(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(words))
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

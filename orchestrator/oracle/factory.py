@@ -1,4 +1,4 @@
-"""The oracle of a case's question."""
+"""Makes the oracle for a case's question, or again for a recorded question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ Q = TypeVar("Q", bound=SimpleQuestion)
 
 
 def make_oracle(question: SimpleQuestion, roles: Mapping[str, str] | None = None) -> Oracle:
-    """Roles are resolved here, so that an oracle needs no profile to be made again."""
+    """Resolves app roles, so that a recorded question can be made into an oracle without a
+    profile."""
     question = _resolved(question, roles or {})
     asked = getattr(question, question.kind)
     if isinstance(asked, CompositeIs):
@@ -47,14 +48,16 @@ def make_oracle(question: SimpleQuestion, roles: Mapping[str, str] | None = None
 
 
 def question_fields(question: SimpleQuestion) -> dict[str, Json]:
-    """The question as an event carries it: what is not asked is left out."""
-    told = question.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"watch"})
-    return {**told, "kind": question.kind}
+    """The question as an event records it, without default values."""
+    fields = question.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, exclude={"watch"}
+    )
+    return {**fields, "kind": question.kind}
 
 
-def oracle_of_question(told: Mapping[str, Json]) -> Oracle:
-    """The oracle of an event's question. ValueError where it is none."""
-    return make_oracle(Question.model_validate({k: v for k, v in told.items() if k != "kind"}))
+def oracle_of_question(fields: Mapping[str, Json]) -> Oracle:
+    """The oracle for an event's question. ValueError if it is malformed."""
+    return make_oracle(Question.model_validate({k: v for k, v in fields.items() if k != "kind"}))
 
 
 def _resolved(question: Q, roles: Mapping[str, str]) -> Q:

@@ -1,4 +1,4 @@
-"""What is in a file of the phone?"""
+"""The oracle on a file of the phone: its existence and content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FileOracle:
         return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         return app_of_path(self.asked.path)
 
     @property
@@ -38,7 +38,7 @@ class FileOracle:
 
     @property
     def _inside(self) -> bool:
-        """Whether more than its being there is asked for."""
+        """Whether the question asks for more than existence."""
         asked = self.asked
         return asked.exists and (asked.text, asked.contains, asked.sha256, asked.json_) != (
             None, None, None, None,
@@ -57,7 +57,7 @@ class FileOracle:
         return {**facts, **self._content(read.stdout)}
 
     def _content(self, data: bytes) -> dict[str, Json]:
-        """Only of what is asked: the rest of the file may differ between two phones."""
+        """Only what the question asks for: the rest of the file may differ between two phones."""
         asked = self.asked
         found: dict[str, Json] = {}
         if asked.text is not None or asked.sha256 is not None:
@@ -96,15 +96,15 @@ class FileOracle:
 
 
 def kind_of_file(path: str, *, root: bool) -> Generator[Query, Raw, str | None]:
-    """`regular file`, `directory`, ...; None where it is not there.
+    """`regular file`, `directory`, ...; None if it does not exist.
 
-    Not `test -e`: that says no as well where it may not look.
+    `test -e` is not used, because it also fails if access is denied.
     """
     query = command("file_stat", "stat", "-L", "-c", "%F", path, root=root)
     stat = result(query, (yield query))
     if stat.ok:
         return stat.text.strip()
-    if stat.exit_code == 1 and any(words in stat.error_text for words in _ABSENT):
+    if stat.exit_code == 1 and any(text in stat.error_text for text in _ABSENT):
         return None
     text = f"exit code {stat.exit_code}: {stat.error_text.strip()}"
     raise DeviceFault("command_failed", text, during=stat.command)

@@ -1,4 +1,4 @@
-"""Questions that the framework answers: settings, packages, what is in front, notifications."""
+"""Oracles on settings, packages, the foreground app and notifications."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class SettingOracle:
     asked: SettingIs
     notes: tuple[str, ...] = ("read from the settings provider, not from the screen",)
     needs: tuple[str, ...] = NEEDS_SHELL
-    behind: tuple[str, ...] = (SETTINGS_PACKAGE,)
+    depends_on: tuple[str, ...] = (SETTINGS_PACKAGE,)
 
     @property
     def tentative(self) -> bool:
@@ -30,13 +30,13 @@ class SettingOracle:
         words = ("settings", "get", self.asked.namespace, self.asked.name)
         text = yield from answer(command("settings_get", *words))
         value = text.removesuffix("\n").removesuffix("\r")
-        # The shell prints an absent key and the text `null` alike.
+        # The shell prints an absent key and the text `null` the same way.
         return {"value": None if value == "null" else value}
 
     def decide(self, facts: Json) -> Decision:
         value = facts["value"]
-        said = "absent" if value is None else repr(value)
-        reason = f"{self.asked.namespace} {self.asked.name} is {said}"
+        shown = "absent" if value is None else repr(value)
+        reason = f"{self.asked.namespace} {self.asked.name} is {shown}"
         return Decision(value == self.asked.equals, reason)
 
 
@@ -46,7 +46,7 @@ class PackageOracle:
     asked: PackageIs
     notes: tuple[str, ...] = ("asked of the package manager; a like-named icon is not enough",)
     needs: tuple[str, ...] = NEEDS_SHELL
-    behind: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
@@ -54,12 +54,12 @@ class PackageOracle:
 
     @property
     def _inside(self) -> bool:
-        """Whether more than its being there is asked for."""
+        """Whether the question asks for more than the installation."""
         return (self.asked.version, self.asked.installer) != (None, None)
 
     def inquire(self) -> Inquiry:
         name = self.asked.name
-        # Not `pm path`: its exit code is 1 for an absent package and for worse.
+        # Not `pm path`: its exit code is 1 for an absent package and for other failures.
         text = yield from answer(command("package_list", "pm", "list", "packages", name))
         facts: dict[str, Json] = {"installed": name in parse_package_list(text)}
         if facts["installed"] and self._inside:
@@ -92,13 +92,13 @@ class ForegroundOracle:
     tentative: bool = False
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         return (self.asked.app,)
 
     def inquire(self) -> Inquiry:
         windows = yield from answer(command("dumpsys", "dumpsys", "window"))
         activities = yield from answer(command("dumpsys", "dumpsys", "activity", "activities"))
-        parse_focus(windows)  # a dump without a focus line is no answer at all
+        parse_focus(windows)  # a dump without a focus line is not an answer
         package, activity = parse_resumed(activities) or parse_focused_app(windows) or (None, None)
         facts = {"package": package}
         return facts if self.asked.activity is None else {**facts, "activity": activity}
@@ -119,7 +119,7 @@ class NotificationOracle:
         "the notification manager's own list, whether the shade is open or not",
     )
     needs: tuple[str, ...] = NEEDS_SHELL
-    behind: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
@@ -128,8 +128,8 @@ class NotificationOracle:
     def inquire(self) -> Inquiry:
         words = ("dumpsys", "notification", "--noredact")
         text = yield from answer(command("dumpsys", *words))
-        shown = (words for each in parse_notifications(text) for words in (each.title, each.text))
-        return {"present": any(self.asked.contains in (words or "") for words in shown)}
+        shown = (part for each in parse_notifications(text) for part in (each.title, each.text))
+        return {"present": any(self.asked.contains in (part or "") for part in shown)}
 
     def decide(self, facts: Json) -> Decision:
         present: bool = facts["present"]

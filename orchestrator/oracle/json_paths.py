@@ -1,4 +1,4 @@
-"""What stands at a path of a JSON document?"""
+"""Values at dotted paths of a JSON document."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..events.canonical import Json
 
 
 def json_facts(data: bytes | str, paths: Mapping[str, Scalar]) -> dict[str, Json] | None:
-    """Each path's value in a list of one, an empty list where there is no plain one; None: not
-    JSON."""
+    """For each path a list with its value, empty if there is no plain value; None if the data is
+    not JSON."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
@@ -22,7 +22,7 @@ def json_facts(data: bytes | str, paths: Mapping[str, Scalar]) -> dict[str, Json
 
 
 def same(found: list[Scalar], wanted: Scalar) -> bool:
-    """Equal, and 1 is not true."""
+    """Equality that distinguishes 1 from true."""
     return found == [wanted] and isinstance(found[0], bool) == isinstance(wanted, bool)
 
 

@@ -20,7 +20,7 @@ from ..events.canonical import Json, canonical
 
 @dataclass(frozen=True)
 class Query:
-    """One question as it is put: exactly one of cmd, sql, path, uri says it."""
+    """One query as it is sent: exactly one of cmd, sql, path and uri is set."""
 
     type: str
     timeout_ms: int
@@ -32,10 +32,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Raw:
-    """What came back for one query, before anybody reads it.
+    """The unparsed result of one query.
 
-    A command that ran has an exit code, and its stderr is `error`. Nothing else has an exit code:
-    there an error says why no answer came.
+    A command that ran has an exit code, and its stderr is `error`. Other queries have no exit code;
+    their `error` says why there is no answer.
     """
 
     data: bytes = b""
@@ -48,11 +48,11 @@ class Raw:
 
 
 class NoAnswer(EmufarmError):
-    """A query that nobody answered; never a no."""
+    """A query without an answer, which is never a negative answer."""
 
 
-# Says a query, is sent its raw result, returns the facts. NoAnswer is thrown in where none came;
-# DeviceFault comes out where what came is no answer.
+# Yields a query, is sent its raw result, and returns the facts. NoAnswer is thrown into it if there
+# was no answer; it raises DeviceFault if the raw result is not an answer.
 Inquiry = Generator[Query, Raw, Json]
 
 
@@ -65,12 +65,12 @@ class Decision:
 class Oracle(Protocol):
     @property
     def question(self) -> SimpleQuestion:
-        """What was asked, every role resolved: enough to make this oracle again."""
+        """The question with every role resolved: enough to make this oracle again."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why an agent cannot talk its way past it."""
+        """Why an agent cannot deceive the oracle."""
         ...
 
     @property
@@ -79,47 +79,47 @@ class Oracle(Protocol):
         ...
 
     @property
-    def behind(self) -> tuple[str, ...]:
-        """The packages whose version the answer depends on."""
+    def depends_on(self) -> tuple[str, ...]:
+        """The packages on whose versions the answer depends."""
         ...
 
     @property
     def tentative(self) -> bool:
-        """An absence, or an exact count: what is still on its way may undo what holds now."""
+        """Whether a later effect may undo what holds now, as with an absence or an exact count."""
         ...
 
     def inquire(self) -> Inquiry:
-        """The conversation. Its facts hold no row ids, no dates, nothing that differs between two
-        phones in the same state."""
+        """Yields queries and returns facts. Facts contain no row ids, no dates and nothing else
+        that differs between two phones in the same state."""
         ...
 
     def decide(self, facts: Json) -> Decision:
-        """The same facts always give the same decision."""
+        """A pure function of the facts."""
         ...
 
 
 @dataclass(frozen=True)
 class InquiryResult:
-    """A whole conversation: each query with its raw result, and the facts, or why there are
-    none."""
+    """A completed inquiry: each query with its raw result, and the facts or the fault that
+    prevented them."""
 
     answers: tuple[tuple[Query, Raw], ...]
     facts: Json = None
     fault: str | None = None
 
 
-def run_inquiry(oracle: Oracle, put: Callable[[Query], Raw]) -> InquiryResult:
-    """Holds the conversation; the same raw results always give the same facts."""
+def run_inquiry(oracle: Oracle, run: Callable[[Query], Raw]) -> InquiryResult:
+    """Runs every query of an inquiry; the same raw results always give the same facts."""
     answers: list[tuple[Query, Raw]] = []
     inquiry = oracle.inquire()
     try:
         query = next(inquiry)
         while True:
-            raw = put(query)
+            raw = run(query)
             answers.append((query, raw))
             query = inquiry.send(raw) if raw.answered else inquiry.throw(NoAnswer(raw.error))
     except StopIteration as ended:
-        # As they will be read back: what UTF-8 cannot carry is replaced before it is digested.
+        # As they will be read back: what UTF-8 cannot encode is replaced before the digest.
         facts = json.loads(canonical(ended.value).decode("utf-8", "replace"))
         return InquiryResult(tuple(answers), facts)
     except (NoAnswer, DeviceFault) as fault:
@@ -128,7 +128,7 @@ def run_inquiry(oracle: Oracle, put: Callable[[Query], Raw]) -> InquiryResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One oracle's word. `holds` is None where it could not be answered."""
+    """The verdict of one oracle. `holds` is None if the question could not be answered."""
 
     oracle: Oracle
     phase: str  # pre | post
@@ -137,8 +137,8 @@ class Verdict:
     inquiry: InquiryResult
     polls: int
     seconds: float
-    faults: tuple[str, ...] = ()  # of asks without facts: repeated, or the last
-    retries: tuple[str, ...] = ()  # transport errors after which a query was put again
+    faults: tuple[str, ...] = ()  # of the inquiries that gave no facts
+    retries: tuple[str, ...] = ()  # transport errors after which a query was repeated
 
     @property
     def name(self) -> str:

@@ -1,8 +1,8 @@
-"""How long is an oracle asked, and when is its answer the last word?
+"""Polls oracles until each verdict is final: until it holds or its settle time has passed.
 
-Effects are eventual: what does not hold yet may hold soon, so it is asked again until it holds or
-its settle time has passed. An absence and an exact count are the last word only then. A forbidden
-effect is the other way round: once seen, it is seen. A phone that cannot be asked is no answer.
+Effects are eventual: what does not hold yet may hold soon. An absence or an exact count is final
+only after the settle time. A forbidden effect is final as soon as it is seen. A phone that cannot
+be asked gives no answer.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ MOST_FAULTS = 20
 
 
 def ask_once(oracle: Oracle, context: QueryContext, phase: str) -> Verdict:
-    """One look: before the agent, and after each of its steps."""
+    """Asks once, as before the agent starts and after each of its steps."""
     return _Polled(oracle, phase, 0.0, lasting=True).ask(context)
 
 
 def poll(
     oracles: Sequence[Oracle],
-    look: Callable[[], QueryContext],
+    context_now: Callable[[], QueryContext],
     settle_s: float,
     phase: str,
     *,
@@ -34,10 +34,10 @@ def poll(
     bound_s: float = BOUND_S,
     pause: Callable[[float], object] = time.sleep,
 ) -> list[Verdict]:
-    """A verdict for each oracle, in their order, all asked in one window.
+    """Returns a verdict for each oracle, in their order; all are polled in the same period.
 
-    `look` gives what there is to ask each time; `forbidden` names those that are effects; beyond
-    the settle time, no question is begun after `bound_s`.
+    `context_now` returns the context for each round; `forbidden` has the names of forbidden
+    effects; no inquiry starts later than `bound_s` after the settle time.
     """
     polled = [
         _Polled(
@@ -52,35 +52,35 @@ def poll(
     longest = max((each.settle_s for each in polled), default=0.0)
     while pending := [each for each in polled if not each.decided]:
         elapsed = time.monotonic() - started
-        context = look()
+        context = context_now()
         for each in pending:
             if time.monotonic() - started > longest + bound_s:
-                each.give_up(f"not asked any more after {longest + bound_s:g} s")
+                each.give_up(f"no longer asked after {longest + bound_s:g} s")
             else:
                 each.ask(context, elapsed)
         left = [each.settle_s for each in polled if not each.decided]
         if left:
-            # Not past the moment from which an answer is the last.
+            # Do not sleep past the moment from which an answer is final.
             pause(max(0.0, min(wait, min(left) - (time.monotonic() - started))))
             wait = min(2 * wait, LONGEST_PAUSE_S)
     return [each.verdict for each in polled]
 
 
 def settle_of(oracle: Oracle, settle_s: float) -> float:
-    """The question's own patience, or the profile's."""
+    """The question's own settle time, or the profile's."""
     own: float | None = getattr(oracle.question, "settle", None)
     return settle_s if own is None else own
 
 
 class _Polled:
-    """One oracle in its window."""
+    """The state of one oracle while it is polled."""
 
     def __init__(self, oracle: Oracle, phase: str, settle_s: float, *, lasting: bool) -> None:
         self.settle_s = settle_s
         self.decided = False
         self._oracle = oracle
         self._phase = phase
-        self._lasting = lasting  # what holds once is the last word
+        self._lasting = lasting  # a verdict that holds is final
         self._polls = 0
         self._faults: list[str] = []
         self._retries: list[str] = []
@@ -93,20 +93,20 @@ class _Polled:
         return self._verdict
 
     def ask(self, context: QueryContext, elapsed: float = 0.0) -> Verdict:
-        """Asks; the answer decides where the question was put late enough, or where it lasts."""
+        """Asks; the answer is final if it came late enough, or if it holds and lasts."""
         self._polls += 1
-        with QueryRunner(context) as line:
-            inquiry = run_inquiry(self._oracle, line.put)
-        self._retries = [*self._retries, *line.retries][-MOST_FAULTS:]
-        self._hear(inquiry)
+        with QueryRunner(context) as runner:
+            inquiry = run_inquiry(self._oracle, runner.run)
+        self._retries = [*self._retries, *runner.retries][-MOST_FAULTS:]
+        self._judge(inquiry)
         self.decided = elapsed >= self.settle_s or (self._lasting and bool(self.verdict.holds))
         return self.verdict
 
     def give_up(self, why: str) -> None:
-        self._hear(run_inquiry(self._oracle, lambda query: Raw(error=why)))
+        self._judge(run_inquiry(self._oracle, lambda query: Raw(error=why)))
         self.decided = True
 
-    def _hear(self, inquiry: InquiryResult) -> None:
+    def _judge(self, inquiry: InquiryResult) -> None:
         if inquiry.fault is None:
             decision = self._oracle.decide(inquiry.facts)
             holds, reason = decision.holds, decision.reason

@@ -1,7 +1,7 @@
-"""Which rows does a content provider hold?
+"""The oracle on the rows of a content provider.
 
-The phone itself compares: rows are asked for by every named column, and only their ids come back.
-A message's text is printed as it is, so one could be written to look like further rows.
+The provider does the comparison: the query names every column, and only row ids are printed. The
+text of a message would be printed unescaped, so it could be written to look like further rows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..events.canonical import Json
 from .oracle import Decision, Inquiry
 from .shell_query import NEEDS_ROOT, NEEDS_SHELL, answer, command
 
-_KEY = "_id"  # every provider's row has one
+_KEY = "_id"  # every row of every provider has one
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class RowsOracle:
     asked: RowsAre
     notes: tuple[str, ...] = (
         "asked of the content provider, not of the screen",
-        "compared by the provider: no text of a row is parsed, so none can pose as another row",
+        "compared by the provider: no text of a row is parsed, so none can imitate another row",
     )
 
     @property
@@ -32,7 +32,7 @@ class RowsOracle:
         return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         return (provider_package(self._uri),)
 
     @property
@@ -58,13 +58,14 @@ class RowsOracle:
 
 
 def counted(found: int, wanted: int | None, what: str) -> Decision:
+    """The decision on a number of matches; without a wanted number at least one is needed."""
     holds = found > 0 if wanted is None else found == wanted
     meant = "at least one" if wanted is None else f"exactly {wanted}"
     return Decision(holds, f"{found} matching {what}, {meant} wanted")
 
 
 def where(match: dict[str, Scalar]) -> str:
-    """The columns' values as a condition of SQL, the columns in order of their names."""
+    """The values of the columns as an SQL condition, sorted by column name."""
     return " AND ".join(_condition(column, match[column]) for column in sorted(match))
 
 

@@ -1,6 +1,6 @@
-"""How is a query put to whoever knows: the phone, the agent's last word, the case's site?
+"""Runs an oracle's queries against the phone, the agent's answer and the case's site.
 
-The one place in the room that asks anybody anything. No answer is a Raw that says why.
+The only module of the room that does I/O. If there is no answer, the raw result says why.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ MOST_ERROR = 1 << 14  # characters of a command's stderr
 
 @dataclass(frozen=True)
 class QueryContext:
-    """What a question may be asked of."""
+    """The sources that can answer queries."""
 
     device: Device
-    answer: str | None = None  # the agent's, once it gave one
-    requests: tuple[Mapping[str, Any], ...] = ()  # the case site's so far
-    forgotten: int = 0  # requests beyond what the site keeps
+    answer: str | None = None  # of the agent, once it has given one
+    requests: tuple[Mapping[str, Any], ...] = ()  # that the case's site has received
+    forgotten: int = 0  # requests beyond the number that the site keeps
     capabilities: frozenset[str] = frozenset({SHELL, ROOT, SITE})
 
 
 class QueryRunner:
-    """For one conversation: what it pulled stays until its end."""
+    """Runs the queries of one inquiry; keeps pulled databases until its end."""
 
     def __init__(self, context: QueryContext) -> None:
         self._context = context
         self._open = ExitStack()
         self._database: Path | None = None
-        self.retries: list[str] = []  # transport errors after which a query was put again
+        self.retries: list[str] = []  # transport errors after which a query was repeated
 
     def __enter__(self) -> Self:
         return self
@@ -52,7 +52,7 @@ class QueryRunner:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def put(self, query: Query) -> Raw:
+    def run(self, query: Query) -> Raw:
         lacking = _needed(query) - self._context.capabilities
         if lacking:
             return Raw(error=f"the phone lacks {', '.join(sorted(lacking))}")
@@ -69,7 +69,7 @@ class QueryRunner:
         except DeviceFault as fault:
             raw = Raw(error=str(fault))
             if failed[-1:] == [str(fault)]:
-                failed.pop()  # after this one nothing was put again
+                failed.pop()  # the query was not repeated after this one
         finally:
             adb_socket.listener = before
         self.retries += failed
@@ -83,7 +83,7 @@ class QueryRunner:
             result = QUERY(lambda: device.adb_socket.shell(line, timeout=seconds))
             return Raw(result.stdout, result.exit_code, result.error_text[:MOST_ERROR])
         if query.sql is not None:
-            assert self._database is not None, "a query follows the pull of its database"
+            assert self._database is not None, "an SQL query follows the pull of its database"
             return Raw(select(self._database, query.sql))
         if query.type in (PULL, PULL_ROOT):
             folder = Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="oracle-")))
@@ -94,27 +94,27 @@ class QueryRunner:
         if query.type == AGENT_ANSWER:
             return Raw(canonical(context.answer))
         if query.type in (SITE_REQUESTS, SITE_DOCUMENTS):
-            return _sent(query, context)
-        raise AssertionError(f"nobody knows how a {query.type} is put")
+            return _requests(query, context)
+        raise AssertionError(f"unknown query type {query.type}")
 
 
-def _sent(query: Query, context: QueryContext) -> Raw:
-    """Bodies only where they are asked for: a large one would cut what the others say."""
+def _requests(query: Query, context: QueryContext) -> Raw:
+    """With bodies only if the query asks for them: a large one would truncate the others."""
     if context.forgotten:
-        return Raw(error=f"the site was sent {context.forgotten} requests more than it keeps")
+        return Raw(error=f"the site received {context.forgotten} requests more than it keeps")
     bodies = query.type == SITE_DOCUMENTS
     return Raw(
         canonical(
             [
-                {name: value for name, value in sent.items() if bodies or name != "body"}
-                for sent in context.requests
-                if sent["path"] == query.path
+                {name: value for name, value in request.items() if bodies or name != "body"}
+                for request in context.requests
+                if request["path"] == query.path
             ]
         )
     )
 
 
 def _needed(query: Query) -> frozenset[str]:
-    beyond = UNAVAILABLE & {query.type}
+    unavailable = UNAVAILABLE & {query.type}
     root = query.type == PULL_ROOT or (query.cmd is not None and needs_root(query.cmd))
-    return beyond | {ROOT} if root else beyond
+    return unavailable | {ROOT} if root else unavailable

@@ -1,7 +1,7 @@
-"""Does what stands in the evidence give the decision that stands beside it?
+"""Recomputes an oracle's decision from the evidence and reports every difference.
 
-The oracle is made again from the event's question and given the raw results that were kept. Where
-one of them was cut, the facts are taken as recorded, and only digest and decision are computed.
+The oracle is rebuilt from the event's question and given the recorded raw results. If one of them
+was truncated, the facts are taken as recorded, and only the digest and the decision are recomputed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from .factory import oracle_of_question
 from .oracle import InquiryResult, Oracle, Raw, run_inquiry, unanswered
 from .trace import decision_fields, query_fields
 
-Read = Callable[[str], bytes]  # a kept raw result by its name below the bundle
+Read = Callable[[str], bytes]  # a recorded raw result, by its path in the bundle
 
 
-class _Differs(Exception):
-    """The evidence is not of one piece; the text says how."""
+class _Inconsistent(Exception):
+    """The evidence contradicts itself; the text says how."""
 
 
 def recompute(event: Mapping[str, Any], raw: Read) -> list[str]:
-    """A sentence for each difference; empty where the decision follows from the evidence."""
+    """One sentence for each difference; empty if the decision follows from the evidence."""
     name = event.get("oracle_name")
     try:
         oracle = oracle_of_question(event["question"])
         return [f"{name}: {text}" for text in _differences(event, oracle, raw)]
-    except _Differs as difference:
+    except _Inconsistent as difference:
         return [f"{name}: {difference}"]
-    except Exception as error:  # noqa: BLE001 - whatever was done to the evidence is a difference
-        return [f"{name}: the event cannot be computed again: {type(error).__name__}: {error}"]
+    except Exception as error:  # noqa: BLE001 - any error in tampered evidence is a difference
+        return [f"{name}: the event cannot be recomputed: {type(error).__name__}: {error}"]
 
 
 def _differences(event: Mapping[str, Any], oracle: Oracle, raw: Read) -> list[str]:
@@ -40,14 +40,14 @@ def _differences(event: Mapping[str, Any], oracle: Oracle, raw: Read) -> list[st
     results = [_raw(entry, raw) for entry in event["raw"]]
     facts, fault = event["facts"], None
     if None not in results:
-        told = _replayed(oracle, [each for each in results if each is not None])
-        facts, fault = told.facts, told.fault
-        if [query_fields(query) for query, _ in told.answers] != event["queries"]:
-            wrong.append("its queries are not those that the question asks")
+        inquiry = _replayed(oracle, [each for each in results if each is not None])
+        facts, fault = inquiry.facts, inquiry.fault
+        if [query_fields(query) for query, _ in inquiry.answers] != event["queries"]:
+            wrong.append("its queries are not those of the question")
         if facts != event["facts"]:
             wrong.append(f"the raw results give {_short(facts)}, not {_short(event['facts'])}")
     elif facts is None:
-        # Nothing says why there are no facts, but that without any nothing can be concluded.
+        # The cause of the missing facts cannot be recomputed; without facts nothing is conclusive.
         fault = str(event["decision"]["reason"]).removeprefix(unanswered(""))
     wrong += [
         f"its {key} is {_short(event[key])}, not {_short(wanted)}"
@@ -76,32 +76,32 @@ def _computed(
 
 
 def _raw(entry: Mapping[str, Any], read: Read) -> Raw | None:
-    """The raw result of an entry; None where it was cut."""
+    """The raw result of an entry; None if it was truncated."""
     file, size = entry["file"], entry["size"]
     try:
         data = read(file)
     except OSError as error:
-        raise _Differs(f"{file} cannot be read: {error.strerror}") from error
+        raise _Inconsistent(f"{file} cannot be read: {error.strerror}") from error
     if len(data) == RAW_LIMIT < size:
         return None
     if len(data) != size or hashlib.sha256(data).hexdigest() != entry["sha256"]:
-        raise _Differs(f"{file} is not what was recorded of it")
+        raise _Inconsistent(f"{file} differs from its recorded size or digest")
     return Raw(data, entry["exit_code"], entry["error"])
 
 
 def _replayed(oracle: Oracle, results: list[Raw]) -> InquiryResult:
     left = iter(results)
 
-    def put(query: object) -> Raw:
+    def answer(query: object) -> Raw:
         try:
             return next(left)
         except StopIteration:
-            raise _Differs("it asked for more than there are raw results of") from None
+            raise _Inconsistent("it makes more queries than there are raw results") from None
 
-    told = run_inquiry(oracle, put)
+    inquiry = run_inquiry(oracle, answer)
     if next(left, None) is not None:
-        raise _Differs("there are raw results that it never asked for")
-    return told
+        raise _Inconsistent("there are raw results for which it makes no query")
+    return inquiry
 
 
 def _short(value: Json) -> str:

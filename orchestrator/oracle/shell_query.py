@@ -1,4 +1,4 @@
-"""A question put to the phone's shell, word for word, and its answer in words."""
+"""Shell commands as oracle queries, and their raw results as shell results."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def command(type: str, *words: str, root: bool = False, seconds: float = COMMAND
 
 
 def result(query: Query, raw: Raw) -> ShellResult:
-    """Any exit code is an answer."""
-    assert raw.exit_code is not None, "a command that was answered"
+    """The result with its exit code, whichever it is."""
+    assert raw.exit_code is not None, "an answered command has an exit code"
     return ShellResult(query.cmd or "", raw.data, raw.error.encode(), raw.exit_code)
 
 
 def answer(query: Query) -> Generator[Query, Raw, str]:
-    """Its stdout; anything but a clean success is a fault."""
+    """Runs the query and returns its stdout; anything but a clean success is a fault."""
     raw = yield query
     return succeeded(result(query, raw)).text

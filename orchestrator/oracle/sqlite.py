@@ -1,7 +1,7 @@
-"""What does a query of a database of the phone's give?
+"""The oracle on an SQL query of one of the phone's databases.
 
-The database is copied with its write-ahead log and asked here: the phone's own may be locked, and
-its sqlite3 is not on every image.
+The database is copied with its write-ahead log and queried here: on the phone it may be locked, and
+not every image has sqlite3.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PULL, PULL_ROOT = "database_pull", "database_pull_root"
 PULL_S = 60.0
 QUERY_S = 10.0
 MOST_ROWS = 1000
-_STEPS = 10_000  # of sqlite's machine between two looks at the clock
+_STEPS = 10_000  # of sqlite's virtual machine between two checks of the clock
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ class SqliteOracle:
         return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         return app_of_path(self.asked.path)
 
     @property
     def tentative(self) -> bool:
-        """Whatever rows are wanted, one more would be too many."""
+        """One more row would undo any match."""
         return True
 
     def inquire(self) -> Inquiry:
-        """A database or a table that is not there yet is an answer: no rows at all."""
+        """A database or table that does not exist yet is an answer: null instead of rows."""
         path, root = self.asked.path, self.asked.root
         if (yield from kind_of_file(path, root=root)) is None:
             return {"rows": None}
@@ -75,19 +75,19 @@ class SqliteOracle:
         if rows is None:
             return Decision(False, "there is no such database or table yet")
         wanted = [list(row) for row in self.asked.equals]
-        said = "the wanted rows" if rows == wanted else f"{len(rows)} rows, not those wanted"
-        return Decision(rows == wanted, said)
+        reason = "the wanted rows" if rows == wanted else f"{len(rows)} rows, not those wanted"
+        return Decision(rows == wanted, reason)
 
 
 def _table(query: Query) -> Generator[Query, Raw, tuple[list[str], list[list[Json]]] | None]:
     raw = yield query
-    told = json.loads(raw.data)
-    return None if told is None else (told["columns"], told["rows"])
+    table = json.loads(raw.data)
+    return None if table is None else (table["columns"], table["rows"])
 
 
 def select(database: Path, sql: str) -> bytes:
-    """The query's columns and rows as JSON, `null` where a table is missing; all else that is
-    wrong is a fault."""
+    """The query's columns and rows as JSON, `null` if a table is missing. Any other error is a
+    fault."""
     deadline = time.monotonic() + QUERY_S
     try:
         with closing(sqlite3.connect(database)) as connection:
@@ -96,7 +96,7 @@ def select(database: Path, sql: str) -> bytes:
             cursor = connection.execute(sql)
             rows = cursor.fetchmany(MOST_ROWS + 1)
             columns = [each[0] for each in cursor.description or ()]
-    except (sqlite3.Error, sqlite3.Warning) as error:  # the latter: more than one statement
+    except (sqlite3.Error, sqlite3.Warning) as error:  # a Warning: more than one statement
         if str(error).startswith("no such table"):
             return canonical(None)
         raise DeviceFault("bad_answer", str(error), during=sql) from error

@@ -1,6 +1,6 @@
-"""Questions about the state of the system itself: its boot, radios, calls, location, windows.
+"""Oracles on the system's state: boot, radios, calls, location, windows, app operations.
 
-One dump or command each, read by the device room for the one thing that is asked.
+Each takes one dump or command, which the device room parses for the one value in question.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from .shell_query import NEEDS_SHELL, answer, command, result
 
 @dataclass(frozen=True)
 class Service:
-    """What one service says of itself. The fact is what was asked for, and nothing beside it."""
+    """How one service is queried. The fact is the value in question and nothing else."""
 
     type: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # of the command
     note: str
-    found: Callable[[str, Any], Json]  # the service's words, the question -> the fact
+    found: Callable[[str, Any], Json]  # the command's output, the question -> the fact
     wanted: Callable[[Any], Json]
 
 
 SERVICES = {
     "bluetooth": Service(
-        "dumpsys", ("dumpsys", "bluetooth_manager"), "the adapter's own state, not a switch's look",
+        "dumpsys", ("dumpsys", "bluetooth_manager"),
+        "the adapter's own state, not how a switch looks",
         lambda text, asked: parse_bluetooth(text), lambda asked: asked.enabled,
     ),
     "connectivity": Service(
@@ -45,7 +46,7 @@ SERVICES = {
     ),
     "location": Service(
         "location", ("cmd", "location", "is-location-enabled"),
-        "the location manager's own word, not a switch's look",
+        "the location manager's own state, not how a switch looks",
         lambda text, asked: parse_location(text), lambda asked: asked.enabled,
     ),
     "telephony": Service(
@@ -60,23 +61,23 @@ SERVICES = {
 
 
 def _active(dump: str) -> str:
-    """One word; a tunnel counts as what it runs over."""
-    over = sorted(parse_default_network(dump) - {"vpn"})
-    return "|".join(over) or "none"
+    """The network's transports; a VPN counts as the transport that it uses."""
+    transports = sorted(parse_default_network(dump) - {"vpn"})
+    return "|".join(transports) or "none"
 
 
 @dataclass(frozen=True)
 class ServiceOracle:
-    """A question that one service answers."""
+    """The oracle for a question that one service answers."""
 
     question: SimpleQuestion
     asked: Any
     needs: tuple[str, ...] = NEEDS_SHELL
-    behind: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
-        """Off and on again, or from one network to another, there is nothing in between."""
+        """Off, idle and no network are also states in between, as when a network changes."""
         return self._service.wanted(self.asked) in (False, "none", "idle")
 
     @property
@@ -93,7 +94,7 @@ class ServiceOracle:
 
     def decide(self, facts: Json) -> Decision:
         found, wanted = facts["found"], self._service.wanted(self.asked)
-        reason = f"{self.question.kind} is {_said(found)}, {_said(wanted)} wanted"
+        reason = f"{self.question.kind} is {_shown(found)}, {_shown(wanted)} wanted"
         return Decision(found == wanted, reason)
 
 
@@ -106,7 +107,7 @@ class AppopsOracle:
     tentative: bool = False
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         return (self.asked.app,)
 
     def inquire(self) -> Inquiry:
@@ -125,7 +126,7 @@ class BootOracle:
     asked: BootIs
     notes: tuple[str, ...] = ("the framework's own properties, and a service that must answer",)
     needs: tuple[str, ...] = NEEDS_SHELL
-    behind: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
@@ -135,7 +136,7 @@ class BootOracle:
         completed = yield from self._property("sys.boot_completed")
         animation = yield from self._property("init.svc.bootanim")
         query = command("package_path", "pm", "path", "android")
-        # A package manager that is not there is what this question is about, and no fault.
+        # A missing package manager is what this question is about, so it is not a fault.
         packages = result(query, (yield query))
         facts: dict[str, Json] = {
             "completed": completed == "1",
@@ -154,9 +155,11 @@ class BootOracle:
     def decide(self, facts: Json) -> Decision:
         missing = [name for name in ("completed", "animation_over", "packages") if not facts[name]]
         if self.asked.starts is not None and facts["starts"] != self.asked.starts:
-            missing.append(f"{self.asked.starts} starts, it has {facts['starts']}")
-        return Decision(not missing, f"it lacks {', '.join(missing)}" if missing else "it is up")
+            missing.append(f"{self.asked.starts} starts, but it had {facts['starts']}")
+        return Decision(
+            not missing, f"not met: {', '.join(missing)}" if missing else "the phone is up"
+        )
 
 
-def _said(value: Json) -> str:
-    return {True: "so", False: "not so"}[value] if isinstance(value, bool) else repr(value)
+def _shown(value: Json) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

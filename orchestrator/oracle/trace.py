@@ -1,4 +1,4 @@
-"""A verdict as a line of oracle_trace.jsonl, in the evidence pack's words."""
+"""The event of oracle_trace.jsonl for a verdict, with the evidence pack's field names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .factory import question_fields
 from .oracle import Query, Raw, Verdict
 
 EVIDENCE_SCHEMA = "0"
-Keep = Callable[[bytes], Mapping[str, Json]]  # of one raw result: file, sha256, size
+Keep = Callable[[bytes], Mapping[str, Json]]  # stores a raw result: file, sha256, size
 
 
 def oracle_event(
@@ -21,22 +21,22 @@ def oracle_event(
     forbidden: bool = False,
     versions: Mapping[str, Json] | None = None,
 ) -> dict[str, Any]:
-    """The event's fields; who writes it adds `event` and `ts_ms`.
+    """The event's fields, without `event` and `ts_ms`, which the writer adds.
 
-    `raw` is parallel to `queries`. `versions` are those behind the answer: adb's, the phone's
-    build, the apps'.
+    `raw` is parallel to `queries`. `versions` are those on which the answer depends: of adb, the
+    phone's build and the apps.
     """
-    oracle, told = verdict.oracle, verdict.inquiry
+    oracle, inquiry = verdict.oracle, verdict.inquiry
     return {
         "oracle_name": verdict.name,
         "oracle_type": oracle.question.kind,
         "phase": verdict.phase,
         "forbidden": forbidden,
         "question": question_fields(oracle.question),
-        "queries": [query_fields(query) for query, _ in told.answers],
-        "raw": [_raw(raw, keep) for _, raw in told.answers],
-        "facts": told.facts,
-        "result_digest": digest(told.facts),
+        "queries": [query_fields(query) for query, _ in inquiry.answers],
+        "raw": [_raw(raw, keep) for _, raw in inquiry.answers],
+        "facts": inquiry.facts,
+        "result_digest": digest(inquiry.facts),
         "anti_gaming_notes": list(oracle.notes),
         "decision": decision_fields(verdict.holds, verdict.reason, forbidden=forbidden),
         "capabilities_required": list(oracle.needs),
@@ -50,8 +50,8 @@ def oracle_event(
 
 
 def decision_fields(holds: bool | None, reason: str, *, forbidden: bool) -> dict[str, Json]:
-    """A forbidden oracle succeeds where its effect is absent. What could not be asked succeeds
-    nowhere."""
+    """A forbidden oracle succeeds if its effect is absent. An unanswered question never
+    succeeds."""
     success = holds is not None and holds is not forbidden
     return {
         "success": success,
@@ -62,7 +62,7 @@ def decision_fields(holds: bool | None, reason: str, *, forbidden: bool) -> dict
 
 
 def holds_of(event: Mapping[str, Any]) -> bool | None:
-    """What the oracle of an event said of its question, forbidden or not."""
+    """Whether the event's question holds, forbidden or not; None if it was not answered."""
     decision = event["decision"]
     if not decision["conclusive"]:
         return None

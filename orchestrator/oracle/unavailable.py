@@ -1,6 +1,7 @@
-"""Questions that need what no phone of ours has. They stand in cases, and nobody answers them.
+"""Oracles that need a capability which no phone of ours has; they are never answered.
 
-The query is refused before it is put (query_runner.py) and names what is missing: never a no.
+The query is refused before it is sent (query_runner.py), with the name of the missing capability.
+That is never a negative answer.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ CAPABILITIES = {
 class UnavailableOracle:
     question: SimpleQuestion
     asked: object
-    notes: tuple[str, ...] = ("not asked at all where the phone lacks what would know",)
-    behind: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ("not asked if the phone lacks the capability",)
+    depends_on: tuple[str, ...] = ()
     tentative: bool = False
 
     @property
@@ -37,7 +38,7 @@ class UnavailableOracle:
 
     def inquire(self) -> Inquiry:
         yield Query(self._capability, 0, path=self.question.kind)
-        raise NoAnswer(f"nobody reads a {self._capability}")
+        raise NoAnswer(f"no oracle reads {self._capability}")
 
     def decide(self, facts: Json) -> Decision:
-        return Decision(None, f"nobody reads a {self._capability}")
+        return Decision(None, f"no oracle reads {self._capability}")

@@ -1,4 +1,4 @@
-"""Which versions stand behind an oracle's answer?"""
+"""The versions on which an oracle's answer depends: adb, the phone's build, apps."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..events.canonical import Json
 
 
 class Versions:
-    """Of the phone as it was reset: each app is asked for once. What cannot be known is null, with
-    why beside it."""
+    """The versions on the phone after its reset; each app is queried once. An unknown version is
+    null, with the reason under `unknown`."""
 
     def __init__(self, device: Device, known: Mapping[str, Json]) -> None:
         self._device = device
-        self._known = dict(known)  # adb's, the build's
+        self._known = dict(known)  # of adb and the build
         self._apps: dict[str, tuple[Json, str]] = {}
 
-    def behind(self, packages: Sequence[str]) -> dict[str, Json]:
+    def of(self, packages: Sequence[str]) -> dict[str, Json]:
         found = {package: self._app(package) for package in packages}
         return {
             **self._known,
@@ -28,12 +28,12 @@ class Versions:
 
     def _app(self, package: str) -> tuple[Json, str]:
         if package not in self._apps:
-            self._apps[package] = self._asked(package)
+            self._apps[package] = self._query(package)
         return self._apps[package]
 
-    def _asked(self, package: str) -> tuple[Json, str]:
+    def _query(self, package: str) -> tuple[Json, str]:
         if package.startswith("content://"):
-            return None, "no package is known to serve it"
+            return None, "the package that serves it is unknown"
         try:
             version = self._device.packages.version(package)
         except DeviceFault as fault:

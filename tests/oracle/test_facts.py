@@ -131,7 +131,7 @@ def test_a_role_is_resolved_and_the_question_says_so() -> None:
     other = {"name": "may", "appops": {"app": "org.x", "op": "CAMERA", "mode": "deny"}}
     question = Question.model_validate({"name": "q", "composite": {"all": [part, other]}})
     oracle = make_oracle(question, {"mail": "org.mail"})
-    assert oracle.behind == ("org.mail", "org.x")
+    assert oracle.depends_on == ("org.mail", "org.x")
     assert question_fields(oracle.question) == {
         "name": "q",
         "kind": "composite",

@@ -29,15 +29,15 @@ WINDOW_S = 0.15
 
 
 @dataclass
-class InquiryResult:
-    """An oracle that is told what to find: at each ask the next, at last always the last."""
+class ScriptedOracle:
+    """An oracle with scripted findings: one for each inquiry, the last one for all further ones."""
 
     finds: Sequence[bool | str]  # a text is the fault in place of an answer
     tentative: bool = False
-    name: str = "told"
-    notes: tuple[str, ...] = ("it is told",)
+    name: str = "scripted"
+    notes: tuple[str, ...] = ("its findings are scripted",)
     needs: tuple[str, ...] = ("nothing",)
-    behind: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
     settle: float | None = None
     asked: list[int] = field(default_factory=list)
 
@@ -62,59 +62,61 @@ def kept(data: bytes) -> dict[str, Json]:
     return {"file": data.decode()}
 
 
-def polled(*oracles: InquiryResult, forbidden: Sequence[str] = (), **options: Any) -> list[Verdict]:
+def polled(
+    *oracles: ScriptedOracle, forbidden: Sequence[str] = (), **options: Any
+) -> list[Verdict]:
     return poll(oracles, lambda: CONTEXT, WINDOW_S, "post", forbidden=forbidden, **options)
 
 
 def test_what_holds_at_once_is_asked_once() -> None:
-    oracle = InquiryResult([True])
+    oracle = ScriptedOracle([True])
     [verdict] = polled(oracle)
     assert (verdict.holds, verdict.polls, len(oracle.asked)) == (True, 1, 1)
 
 
 def test_what_does_not_hold_yet_is_asked_until_it_does() -> None:
-    [verdict] = polled(InquiryResult([False, True, False]))
+    [verdict] = polled(ScriptedOracle([False, True, False]))
     assert (verdict.holds, verdict.polls) == (True, 2)
 
 
 def test_what_never_holds_is_a_no_only_once_the_window_has_passed() -> None:
     slept: list[float] = []
-    [verdict] = polled(InquiryResult([False]), pause=slept.append)
+    [verdict] = polled(ScriptedOracle([False]), pause=slept.append)
     assert verdict.holds is False
     assert verdict.seconds >= WINDOW_S
     assert all(0 <= pause <= 0.5 for pause in slept)
 
 
 def test_an_absence_that_is_undone_within_the_window_does_not_hold() -> None:
-    [verdict] = polled(InquiryResult([True, False], tentative=True))
+    [verdict] = polled(ScriptedOracle([True, False], tentative=True))
     assert verdict.holds is False
 
 
 def test_a_forbidden_effect_once_seen_is_seen() -> None:
-    [verdict] = polled(InquiryResult([False, True, False], tentative=True), forbidden=["told"])
+    [verdict] = polled(ScriptedOracle([False, True, False], tentative=True), forbidden=["scripted"])
     assert (verdict.holds, verdict.polls) == (True, 2)
 
 
 def test_all_share_one_window_and_keep_their_order() -> None:
-    first, second = InquiryResult([False], name="first"), InquiryResult([True], name="second")
+    first, second = ScriptedOracle([False], name="first"), ScriptedOracle([True], name="second")
     verdicts = polled(first, second)
     assert [(v.name, v.holds) for v in verdicts] == [("first", False), ("second", True)]
     assert len(second.asked) == 1
 
 
 def test_an_oracles_own_settle_time_stands_before_the_profiles() -> None:
-    [verdict] = polled(InquiryResult([False, True], settle=0.0))
+    [verdict] = polled(ScriptedOracle([False, True], settle=0.0))
     assert (verdict.holds, verdict.polls) == (False, 1)
 
 
 def test_a_fault_is_asked_again_and_recorded() -> None:
-    [verdict] = polled(InquiryResult(["cable", True]))
+    [verdict] = polled(ScriptedOracle(["cable", True]))
     assert verdict.holds is True
     assert ["cable" in fault for fault in verdict.faults] == [True]
 
 
 def test_what_could_never_be_asked_is_no_answer() -> None:
-    [verdict] = polled(InquiryResult(["cable"]))
+    [verdict] = polled(ScriptedOracle(["cable"]))
     assert verdict.holds is None
     assert "cable" in verdict.reason
     assert [query for query, _ in verdict.inquiry.answers] == [QUERY]
@@ -122,10 +124,10 @@ def test_what_could_never_be_asked_is_no_answer() -> None:
 
 
 def test_nothing_is_begun_after_the_bound() -> None:
-    slow = InquiryResult([False], name="slow", settle=100.0)
+    slow = ScriptedOracle([False], name="slow", settle=100.0)
     [verdict] = poll([slow], lambda: CONTEXT, 0.0, "post", bound_s=-99.9)
     assert verdict.holds is None
-    assert "not asked any more" in verdict.reason
+    assert "no longer asked" in verdict.reason
     assert [query for query, _ in verdict.inquiry.answers] == [QUERY]
 
 
@@ -136,16 +138,16 @@ def test_what_was_given_up_can_be_computed_again() -> None:
     oracle = make_oracle(Question.model_validate(question))
     [verdict] = poll([oracle], lambda: CONTEXT, 0.0, "post", bound_s=-100.0)
     assert verdict.holds is None
-    assert all("not asked any more" in raw.error for _, raw in verdict.inquiry.answers)
+    assert all("no longer asked" in raw.error for _, raw in verdict.inquiry.answers)
     empty = {"file": "", "size": 0, "sha256": hashlib.sha256().hexdigest()}
     assert recompute(oracle_event(verdict, lambda data: empty), lambda name: b"") == []
 
 
 def test_one_look_is_one_question() -> None:
-    oracle = InquiryResult([False, True])
+    oracle = ScriptedOracle([False, True])
     assert ask_once(oracle, CONTEXT, "pre").holds is False
     assert len(oracle.asked) == 1
-    assert ask_once(InquiryResult(["cable"]), CONTEXT, "pre").holds is None
+    assert ask_once(ScriptedOracle(["cable"]), CONTEXT, "pre").holds is None
 
 
 @pytest.mark.parametrize(
@@ -163,28 +165,32 @@ def test_an_event_has_what_an_auditor_asks_for(
     finds: bool | str, forbidden: bool, success: bool, conclusive: bool
 ) -> None:
     """A forbidden oracle succeeds where its effect is absent; no answer is never a success."""
-    verdict = ask_once(InquiryResult([finds]), CONTEXT, "pre")
+    verdict = ask_once(ScriptedOracle([finds]), CONTEXT, "pre")
     event = oracle_event(verdict, kept, forbidden=forbidden, versions={"adb": "36"})
     json.dumps(event, allow_nan=False)
     decision = event["decision"]
     assert (decision["success"], decision["conclusive"]) == (success, conclusive)
     assert decision["score"] == float(success)
     assert decision["reason"]
-    assert (event["oracle_name"], event["oracle_type"], event["phase"]) == ("told", "answer", "pre")
-    assert event["question"] == {"name": "told", "kind": "answer", "answer": {"equals": "so"}}
+    assert (event["oracle_name"], event["oracle_type"], event["phase"]) == (
+        "scripted",
+        "answer",
+        "pre",
+    )
+    assert event["question"] == {"name": "scripted", "kind": "answer", "answer": {"equals": "so"}}
     assert event["queries"] == [{"type": "agent_answer", "timeout_ms": 10, "path": "is it so?"}]
     assert event["raw"] == [{"file": "null", "exit_code": None, "error": ""}]
     assert re.fullmatch("[0-9a-f]{64}", event["result_digest"])
-    assert event["anti_gaming_notes"] == ["it is told"]
+    assert event["anti_gaming_notes"] == ["its findings are scripted"]
     assert event["capabilities_required"] == ["nothing"]
     assert event["evidence_schema_version"] == "0"
     assert event["versions"] == {"adb": "36"}
 
 
 def test_the_digest_is_over_what_was_found_and_nothing_else() -> None:
-    one, other = (ask_once(InquiryResult([True], name=name), CONTEXT, "post") for name in "ab")
+    one, other = (ask_once(ScriptedOracle([True], name=name), CONTEXT, "post") for name in "ab")
     assert oracle_event(one, kept)["result_digest"] == oracle_event(other, kept)["result_digest"]
-    found_not = ask_once(InquiryResult([False]), CONTEXT, "post")
+    found_not = ask_once(ScriptedOracle([False]), CONTEXT, "post")
     assert (
         oracle_event(one, kept)["result_digest"] != oracle_event(found_not, kept)["result_digest"]
     )

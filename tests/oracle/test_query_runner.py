@@ -86,7 +86,7 @@ def test_who_listened_to_the_phone_before_listens_again(
 
 def test_the_versions_behind_an_answer_are_told_or_why_they_are_not(booted: Phone) -> None:
     versions = Versions(booted.device, {"adb": "36"})
-    told = versions.behind(("com.android.chrome", "com.none", "content://nowhere"))
+    told = versions.of(("com.android.chrome", "com.none", "content://nowhere"))
     assert told["adb"] == "36"
     assert told["apps"] == {
         "com.android.chrome": {"name": "14", "code": 34},
@@ -115,4 +115,4 @@ def test_every_hard_answer_names_the_package_behind_it(
     oracle = make_oracle(
         Question.model_validate({"name": "q", **question}), {"home": "com.launcher"}
     )
-    assert oracle.behind == (package,)
+    assert oracle.depends_on == (package,)

@@ -155,7 +155,7 @@ def test_whatever_was_changed_in_an_event_is_found(
 def test_a_raw_result_that_is_not_what_was_recorded_is_found(recorded: Recorded) -> None:
     for event in recorded.events:
         [problem] = recompute(event, lambda name: recorded.read(name)[:-1] + b"\0\0")
-        assert "is not what was recorded of it" in problem
+        assert "differs from its recorded size or digest" in problem
         [problem] = recompute(event, lambda name: (recorded.folder / "none" / name).read_bytes())
         assert "cannot be read" in problem
 
@@ -166,7 +166,7 @@ def test_a_small_result_that_is_said_to_have_been_cut_is_found(recorded: Recorde
         claimed = copy.deepcopy(event)
         claimed["raw"][0]["size"] += 1
         [problem] = recompute(claimed, recorded.read)
-        assert "is not what was recorded of it" in problem
+        assert "differs from its recorded size or digest" in problem
 
 
 def replaced(event: Event, data: bytes) -> Callable[[str], bytes]:
