@@ -6,9 +6,11 @@ Each module holds one command or one group. Errors become one sentence and an ex
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from .. import __version__
 from ..errors import EmufarmError, UsageError
 from ..farm.interruption import RunInterrupted
 from . import (
@@ -35,10 +37,8 @@ from .exit_codes import Exit
 
 app = typer.Typer(
     name="emufarm",
-    help="A farm of Android emulators that scores agents and keeps the evidence.\n\n"
-    "Example: emufarm run cases/public --agent reference --devices 4",
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -62,6 +62,25 @@ device.app.command("prove")(device_image.prove)
 app.add_typer(device.app, name="device")
 app.add_typer(image.app, name="image")
 app.add_typer(sim.app, name="sim", short_help="Boot a simulated phone, and keep it until Ctrl-C.")
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"emufarm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def emufarm(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=print_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """A farm of Android emulators that scores agents and keeps the evidence.
+
+    Example: emufarm run cases/public --agent reference --devices 4
+    """
 
 
 def main() -> None:
