@@ -15,7 +15,7 @@ from ..events.canonical import digest
 from ..events.notify import Notify
 from ..fleet.docker import images
 from ..fleet.docker.engine import Engine
-from ..pins.files import write_whole
+from ..pins.files import write_atomically
 from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import build_context
@@ -220,7 +220,7 @@ def _name(builder: ImageBuilder, profile: Profile, lock: ImageLock) -> None:
         if before is None:
             path.unlink()
         else:
-            write_whole(path, [before])
+            write_atomically(path, [before])
         raise
 
 

@@ -1,1 +1,1 @@
-"""Pins: what a result must name to be repeatable: profile, image, host, code."""
+"""Pins: the facts that make a run repeatable (profile, image, host, code) and their hashes."""

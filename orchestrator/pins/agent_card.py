@@ -1,6 +1,6 @@
-"""Who was tested? What a run says of its agent, and of the model behind it.
+"""The agent card, and what a run's manifest records about its agent and the model behind it.
 
-The harness calls no model itself. What it cannot see of a program of somebody else's, a card says:
+The farm itself calls no model. What it cannot see of an external agent, its author says in a card:
 
     name: my-agent
     version: 1.4.0
@@ -27,44 +27,44 @@ from .files import file_sha256
 from .host import unknown, value_or_reason
 from .strict_yaml import read_yaml, validation_message
 
-Word = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Scalar = StrictBool | int | Number | Word
-IN_PROCESS = "it is part of emufarm and runs inside the worker"
-OUTSIDE = "it is called over HTTP and does not run on the device's host"
-NO_MODEL = "no model is called: the agent is a part of emufarm"
-UNSEEN = "not seen: a program's own calls are its own; --agent-card says what it uses"
+Scalar = StrictBool | int | Number | Text
+IN_PROCESS = "the agent is part of emufarm and runs inside the worker"
+REMOTE = "the agent is called over HTTP and does not run on the device's host"
+NO_MODEL = "no model is called: the agent is part of emufarm"
+UNSEEN = "emufarm cannot see what the agent uses; write it in an --agent-card"
 UNSAID = "the agent card does not say"
 
 
 class AgentCard(BaseModel):
-    """As its author says; nobody checks it."""
+    """What the author says about an agent; nothing checks it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    name: Word
-    version: Word
-    model: Word | None = None
-    provider: Word | None = None
-    base_url: Word | None = None
-    sampling: dict[Word, Scalar | list[Scalar]] = {}
-    notes: Word | None = None
+    name: Text
+    version: Text
+    model: Text | None = None
+    provider: Text | None = None
+    base_url: Text | None = None
+    sampling: dict[Text, Scalar | list[Scalar]] = {}
+    notes: Text | None = None
 
     @field_validator("base_url")
     @classmethod
     def keeps_no_secret(cls, url: str | None) -> str | None:
-        """It is written into every copy of the run."""
+        """The URL is written into every copy of the run."""
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError("it must be an http or https URL")
+                raise ValueError("write an http or https URL")
             if "@" in parts.netloc or parts.query:
                 raise ValueError("leave out user, password and query: the card is published")
         return url
 
 
 def load_card(path: Path) -> AgentCard:
-    """UsageError, in one sentence, where there is none or it is wrong."""
+    """Raises UsageError where the file is missing or wrong."""
     try:
         return AgentCard.model_validate(read_yaml(path))
     except ValidationError as error:
@@ -75,47 +75,53 @@ def agent_facts(
     spec: str,
     command: Sequence[str],
     card: AgentCard | None,
-    outside: Mapping[str, str] | None = None,
+    remote: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """`command` is that of a program, `outside` says where one is that has no access to a device's
-    host; without either the agent is ours."""
-    theirs = bool(command) or outside is not None
-    absent = unknown(IN_PROCESS if outside is None else OUTSIDE)
+    """The manifest's `agent`.
+
+    `command` is the command line of a `command:` agent, `remote` the URL or image of an untrusted
+    one. An agent with neither is part of emufarm.
+    """
+    external = bool(command) or remote is not None
+    absent = unknown(IN_PROCESS if remote is None else REMOTE)
     own = {
         "name": Path(command[0]).name if command else spec,
-        "version": unknown(UNSEEN) if theirs else __version__,
+        "version": unknown(UNSEEN) if external else __version__,
         "notes": unknown("no agent card was given"),
     }
-    said = {"name": card.name, "version": card.version, "notes": _said(card.notes)} if card else {}
+    from_card = (
+        {"name": card.name, "version": card.version, "notes": _stated(card.notes)} if card else {}
+    )
     return {
         "spec": spec,
         **own,
-        **said,
+        **from_card,
         "command": list(command) or absent,
         "files_sha256": _files(command) or absent,
-        "trusted_with_host": outside is None,
-        **(outside or {}),
+        "trusted_with_host": remote is None,
+        **(remote or {}),
     }
 
 
 def inference_facts(
-    command: Sequence[str], card: AgentCard | None, outside: Mapping[str, str] | None = None
+    command: Sequence[str], card: AgentCard | None, remote: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
+    """The manifest's `inference`: the model behind the agent."""
     if card is None:
-        return dict(unknown(NO_MODEL if not command and outside is None else UNSEEN))
+        return dict(unknown(NO_MODEL if not command and remote is None else UNSEEN))
     return {
-        "model": _said(card.model),
-        "provider": _said(card.provider),
-        "base_url": _said(card.base_url),
+        "model": _stated(card.model),
+        "provider": _stated(card.provider),
+        "base_url": _stated(card.base_url),
         "sampling": card.sampling or unknown(UNSAID),
     }
 
 
-def _said(word: str | None) -> Any:
-    return word or unknown(UNSAID)
+def _stated(value: str | None) -> Any:
+    return value or unknown(UNSAID)
 
 
 def _files(command: Sequence[str]) -> dict[str, Any]:
-    """The program and every argument that is a file, such as an interpreter's script."""
+    """Digests of the program and of every argument that is a file, such as a script."""
     files = [word for word in command if Path(word).is_file()]
     return {word: value_or_reason(partial(file_sha256, Path(word))) for word in files}

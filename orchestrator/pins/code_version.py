@@ -1,4 +1,4 @@
-"""Which code is this? The package's version, its commit, and the lock of what it runs on."""
+"""The version of this code: package version, git commit, and digests of the requirement locks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def repo_facts(root: Path = ROOT) -> dict[str, Any]:
 
 
 def git_facts(root: Path) -> dict[str, Any]:
-    """Commit, and whether files differ from it; an enclosing repository is not this code's."""
+    """The commit, and whether files differ from it. An enclosing repository does not count."""
     try:
         top = _git(root, "rev-parse", "--show-toplevel")
         if Path(top).resolve() != root.resolve():
@@ -41,8 +41,8 @@ def git_facts(root: Path) -> dict[str, Any]:
 
 
 def _git(root: Path, *words: str) -> str:
-    """What git answers; ValueError with its own words where it refuses."""
-    # A hook's GIT_DIR would point elsewhere; a question must not take the index's lock.
+    """Git's output. Raises ValueError with git's own message where it fails."""
+    # A hook's GIT_DIR would point elsewhere, and a query must not lock the index.
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     answer = subprocess.run(
         ["git", "-C", str(root), *words],
@@ -53,6 +53,6 @@ def _git(root: Path, *words: str) -> str:
         check=False,
     )
     if answer.returncode != 0:
-        said = answer.stderr.decode("utf-8", "replace").strip()
-        raise ValueError(f"git {words[0]}: {said or f'exit code {answer.returncode}'}")
+        message = answer.stderr.decode("utf-8", "replace").strip()
+        raise ValueError(f"git {words[0]}: {message or f'exit code {answer.returncode}'}")
     return answer.stdout.decode("utf-8", "surrogateescape").strip()

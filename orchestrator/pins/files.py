@@ -1,4 +1,4 @@
-"""Digests of files and folders, and JSON files that are written whole or not at all."""
+"""Digests of files and folders, and atomic writes of JSON and other files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..events.canonical import digest
 
-Keep = Callable[[str], bool]  # by the path below the folder, with slashes
+NameFilter = Callable[[str], bool]  # takes the path below the folder, with slashes
 
 
 def file_sha256(path: Path) -> str:
@@ -20,34 +20,34 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def tree_files(folder: Path, keep: Keep = lambda name: True) -> Iterator[tuple[str, Path]]:
-    """Every file and link below a folder by its relative name, in the order of the names."""
+def tree_files(folder: Path, keep: NameFilter = lambda name: True) -> Iterator[tuple[str, Path]]:
+    """Every file and link below a folder with its relative name, sorted by name."""
     found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     for name in sorted(found):
         if keep(name) and (found[name].is_symlink() or not found[name].is_dir()):
             yield name, found[name]
 
 
-def tree(folder: Path, keep: Keep = lambda name: True) -> dict[str, str]:
-    """What stands where: each file's digest, each link's target; folders only by what they hold."""
+def tree(folder: Path, keep: NameFilter = lambda name: True) -> dict[str, str]:
+    """Each file's digest and each link's target by name; empty folders do not count."""
     return {name: _content(path) for name, path in tree_files(folder, keep)}
 
 
-def tree_sha256(folder: Path, keep: Keep = lambda name: True) -> str:
-    """One digest for a folder; unequal where any name or any byte is."""
+def tree_sha256(folder: Path, keep: NameFilter = lambda name: True) -> str:
+    """One digest for a folder. Any other name or byte gives another digest."""
     return digest(tree(folder, keep))
 
 
 def source_files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """A program's own files; what Python caches beside them is not part of it."""
-    return tree_files(folder, _own)
+    """A program's files without Python's caches."""
+    return tree_files(folder, _is_source)
 
 
 def source_sha256(folder: Path) -> str:
-    return tree_sha256(folder, _own)
+    return tree_sha256(folder, _is_source)
 
 
-def _own(name: str) -> bool:
+def _is_source(name: str) -> bool:
     return "__pycache__" not in name.split("/")
 
 
@@ -60,23 +60,23 @@ def _content(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """ValueError where it is not JSON."""
+    """Raises ValueError where the file is not JSON."""
     return json.loads(path.read_bytes())
 
 
 def json_bytes(value: Any) -> bytes:
-    """What `write_json` writes: equal values give equal files."""
+    """The bytes that `write_json` writes; equal values give equal files."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Readable, durable, and never seen half-written."""
-    write_whole(path, [json_bytes(value)])
+    """Writes indented JSON, atomically and durably."""
+    write_atomically(path, [json_bytes(value)])
 
 
-def write_whole(path: Path, parts: Iterable[bytes]) -> None:
-    """Durable, and never seen half-written; the parts need not be in memory at once."""
+def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
+    """Durable, and never visible half-written; the parts need not be in memory at once."""
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         with new.open("wb") as file:

@@ -1,6 +1,6 @@
-"""What machine is this? Its system, kernel, processor, KVM and Python; never a guess.
+"""Facts about this machine: system, kernel, processor, memory, KVM, Python and pip.
 
-A fact that cannot be had is `{"value": null, "why": ...}`.
+A fact that cannot be found is `{"value": null, "why": ...}`, never a guess.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Unknown = dict[str, str | None]
 
 
 def unknown(why: str) -> Unknown:
-    """The one shape of a fact that nobody could tell."""
+    """The one shape of a fact that could not be found."""
     return {"value": None, "why": why}
 
 
@@ -27,7 +27,7 @@ def host_facts() -> dict[str, Any]:
         "machine": platform.machine(),
         "cpu": {
             "model": value_or_reason(_cpu_model),
-            "cores": os.cpu_count() or unknown("not told"),
+            "cores": os.cpu_count() or unknown("the system does not report it"),
         },
         "memory_kb": value_or_reason(_memory_kb),
         "kvm": kvm(Path("/dev/kvm")),
@@ -38,7 +38,7 @@ def host_facts() -> dict[str, Any]:
 
 
 def value_or_reason(ask: Callable[[], Any]) -> Any:
-    """An answer, or why there is none."""
+    """The result of a call, or the reason why there is none."""
     try:
         return ask()
     except (OSError, ValueError, KeyError) as error:
@@ -46,7 +46,7 @@ def value_or_reason(ask: Callable[[], Any]) -> Any:
 
 
 def kvm(device: Path) -> dict[str, Any]:
-    """Whether an emulator could be accelerated here."""
+    """Whether KVM can accelerate an emulator here."""
     if not device.exists():
         return {"present": False, "usable": False, "why": f"{device} does not exist"}
     if not os.access(device, os.R_OK | os.W_OK):

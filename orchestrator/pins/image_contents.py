@@ -1,7 +1,7 @@
-"""What does a device image really hold? Run inside of it, by its Python: `main` prints JSON.
+"""Hashes the contents of a device image. Runs inside a container of it; `main` prints JSON.
 
-The code is put into a container of the image by whoever asks, so that an image cannot answer for
-itself. Nothing here, or imported here, is beyond the standard library.
+The farm copies this code into the container, so that an image cannot answer for itself. This module
+and all that it imports use the standard library only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .files import source_sha256, tree_sha256
 from .system_image import SystemImage, Unhashable, hash_system_image
 
 OWN, SDK = Path("/opt/emufarm"), Path("/opt/android-sdk")
-# What this module needs of the package, to be put where it runs.
+# The files of the package that this module needs where it runs.
 SOURCES = (
     "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",
     "pins/image_contents.py", "pins/files.py", "pins/system_image.py",
@@ -25,7 +25,7 @@ SOURCES = (
 
 @dataclass(frozen=True)
 class ImageContents:
-    """Hashes as they are now; `claimed_*` are what the build wrote down."""
+    """The hashes as they are now; `claimed_*` are those that the build recorded."""
 
     system_image: SystemImage
     claimed_system_image: SystemImage
@@ -37,7 +37,7 @@ class ImageContents:
 
 
 def read_contents(own: Path = OWN, sdk: Path = SDK) -> ImageContents:
-    """OSError or ValueError where the image lacks what its build puts there."""
+    """Raises OSError or ValueError where files of the build are missing or wrong."""
     claimed = SystemImage(**_json(own / "system-image.json"))
     name = str(_json(own / "device.json")["avd"])
     avd = own / "avd" / f"{name}.avd"
@@ -58,16 +58,16 @@ def read_contents(own: Path = OWN, sdk: Path = SDK) -> ImageContents:
 
 
 def snapshot_sha256(folder: Path) -> str:
-    """Without snapshot.pb, which changes with every load."""
+    """The digest of a snapshot's folder without snapshot.pb, which changes with every load."""
     return tree_sha256(folder, lambda name: name != "snapshot.pb")
 
 
 def parse_contents(text: str) -> ImageContents:
-    """What `main` printed; ValueError where it is something else."""
+    """Reads what `main` printed. Raises ValueError where it is something else."""
     try:
-        told: dict[str, Any] = json.loads(text)
-        told |= {name: SystemImage(**told[name]) for name in _IMAGES}
-        return ImageContents(**told)
+        printed: dict[str, Any] = json.loads(text)
+        printed |= {name: SystemImage(**printed[name]) for name in _IMAGES}
+        return ImageContents(**printed)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not the contents of an image: {error!r}") from error
 

@@ -1,7 +1,7 @@
-"""Which baked image is this, and how does a phone prove that it is back in it?
+"""The image lock: the facts of a baked image, against which devices and resets are checked.
 
-`golden.lock.json` stands beside a golden AVD, `images/<profile>/image.lock.json` names a container
-image that holds one; a reset is held against either.
+`golden.lock.json` is beside a golden AVD; `images/<profile>/image.lock.json` names a container
+image that contains one.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ ImageId = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 class Container:
     """The container image, and what it was baked with."""
 
-    image: ImageId  # what the engine itself calls it
+    image: ImageId  # the engine's own id
     tag: str
     sdk_sha256: str  # over every file of the SDK in it
-    snapshots: dict[str, str]  # tag -> sha256, as `snapshot_sha256`
-    host_cpu: str  # no emulator checks it, yet a snapshot may hang on another model
+    snapshots: dict[str, str]  # tag -> sha256, as `snapshot_sha256` computes it
+    host_cpu: str  # no emulator checks it, but a snapshot may hang on another model
     pushed: dict[str, str]  # name in a registry -> the digest it has there
 
 
@@ -67,10 +67,10 @@ class ImageLock:
         return marker_text(self.snapshot, self.nonce)
 
     def as_json(self) -> dict[str, Any]:
-        told = {"schema_version": SCHEMA, **asdict(self)}
+        body = {"schema_version": SCHEMA, **asdict(self)}
         if self.container is None:
-            del told["container"]
-        return told
+            del body["container"]
+        return body
 
 
 _LOCK = TypeAdapter(ImageLock)
@@ -81,17 +81,18 @@ def marker_text(tag: str, nonce: str) -> str:
 
 
 def parse_ini(text: str) -> dict[str, str]:
-    """config.ini's keys and values."""
+    """The keys and values of a config.ini."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
 def read_lock(path: Path) -> ImageLock:
+    """Raises BadLock where the file is missing or is not a lock of this version."""
     try:
-        told = read_json(path)
-        if not isinstance(told, dict) or told.pop("schema_version", None) != SCHEMA:
+        body = read_json(path)
+        if not isinstance(body, dict) or body.pop("schema_version", None) != SCHEMA:
             raise BadLock(f"{path} is not an image lock of version {SCHEMA}")
-        return _LOCK.validate_json(canonical(told), strict=True, extra="forbid")
+        return _LOCK.validate_json(canonical(body), strict=True, extra="forbid")
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

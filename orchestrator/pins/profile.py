@@ -1,4 +1,4 @@
-"""What is an image made of? `images/<name>/profile.yaml`, checked, with its digest."""
+"""The model of a profile (`images/<name>/profile.yaml`), how it is loaded, and its digest."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ FILE = "profile.yaml"
 IMAGES_VARIABLE = "EMUFARM_IMAGES"
 
 Namespace = Literal["system", "secure", "global"]
-# The console quotes nothing, so a tag is one plain word.
+# The console has no quoting, so a tag has no spaces.
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Seconds = Annotated[float, Field(ge=0, le=600)]
-# A file: address lies in the build's context, as the stand-in SDK does.
+# A file: URL is in the build's context, as the stand-in SDK is.
 Url = Annotated[str, Field(pattern=r"^(https?://[^\s/]+/|file:///)\S+$")]
 Sha1 = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Package = Annotated[str, Field(pattern=r"^[A-Za-z]\w*(\.[A-Za-z]\w*)+$")]
-# Goes into a shell's word list while the image is built.
+# The build passes these names to a shell.
 DebianPackage = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.+-]+$")]
-# A liveness monitor of the emulator may delete it.
+# The emulator's liveness monitor may delete this snapshot.
 _UNSAFE_TAG = "default_boot"
 
 
@@ -37,14 +37,14 @@ class _Strict(BaseModel):
 
 
 class Bake(_Strict):
-    """What is done to a booted phone before it is saved."""
+    """What the bake does to a booted phone before saving it."""
 
-    rest_s: Seconds = 30.0  # the emulator itself still writes settings after a boot
+    rest_s: Seconds = 30.0  # the emulator still writes settings after a boot
     settings: dict[Namespace, dict[str, str]] = {}
 
 
 class PinnedZip(_Strict):
-    """A zip of the SDK, by what it must be before anything of it is unpacked."""
+    """A zip of the SDK, with the checksums that are verified before it is unpacked."""
 
     url: Url
     size: Annotated[int, Field(ge=1)] | None = None
@@ -54,32 +54,34 @@ class PinnedZip(_Strict):
     @model_validator(mode="after")
     def _checkable(self) -> Self:
         if self.sha1 is None and self.sha256 is None:
-            raise ValueError("give its sha1 or its sha256: what cannot be checked is not unpacked")
+            raise ValueError(
+                "write its sha1 or sha256: a zip that cannot be checked is not unpacked"
+            )
         return self
 
 
 class Sdk(_Strict):
-    """Three zips, or the stand-in that `emufarm sim sdk` makes of the simulated phone."""
+    """Three zips, or the stand-in SDK that is packed from the simulated phone."""
 
     standin: bool = False
     emulator: PinnedZip | None = None
     platform_tools: PinnedZip | None = None
     system_image: PinnedZip | None = None
-    packages: list[DebianPackage] = []  # what the emulator's programs are linked to
+    packages: list[DebianPackage] = []  # with the libraries that the emulator is linked to
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
         given = [part is not None for part in (self.emulator, self.platform_tools)]
         given.append(self.system_image is not None)
         if self.standin and any(given):
-            raise ValueError("a stand-in SDK has no parts to download: name the parts or standin")
+            raise ValueError("a stand-in SDK has no zips to download: write the zips or standin")
         if not self.standin and not all(given):
-            raise ValueError("name emulator, platform_tools and system_image, or standin: true")
+            raise ValueError("write emulator, platform_tools and system_image, or standin: true")
         return self
 
 
 class Apk(_Strict):
-    """An app that is installed before the first snapshot is saved."""
+    """An app that the bake installs before it saves the first snapshot."""
 
     url: Url
     sha256: Sha256
@@ -89,49 +91,49 @@ class Apk(_Strict):
 
 
 class Resources(_Strict):
-    """What one device may use, and must have."""
+    """The limits of one device, and the disk space that it needs."""
 
     cpus: Annotated[float, Field(gt=0, le=64)] = 4.0
     memory_mb: Annotated[int, Field(ge=256)] = 8192
     pids: Annotated[int, Field(ge=64)] = 2048
-    disk_mb: Annotated[int, Field(ge=1)] = 16384  # free, where the private AVD will stand
+    disk_mb: Annotated[int, Field(ge=1)] = 16384  # free space for the private AVD
 
 
 class BakeStep(_Strict):
-    """A shell command on the phone, and the question that tells whether it took effect."""
+    """A shell command on the phone, and a second one whose output proves its effect."""
 
     run: Annotated[str, Field(min_length=1)]
     ask: Annotated[str, Field(min_length=1)]
-    want: str  # the whole answer, stripped
+    want: str  # the whole output, stripped
 
 
 class Snapshot(_Strict):
-    """One state to save: what is done to the phone, after `bake`, before it is."""
+    """A snapshot to save, and the steps that are done after `bake` and before saving."""
 
     tag: Tag
     setup: list[BakeStep] = []
 
 
 class Profile(_Strict):
-    """Everything that makes two phones of one image equal."""
+    """Everything that an image is made of, each part pinned."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     version: str
     api_level: Annotated[int, Field(ge=26, le=99)]
     system_image: str
     avd: dict[str, str]  # config.ini, by its own keys
-    emulator: list[str]  # arguments of every start; AVD, ports and snapshot are added
+    emulator: list[str]  # arguments of every start; the farm adds AVD, ports and snapshot
     snapshot: Tag
     settle_s: Seconds
-    loads: Annotated[int, Field(ge=1, le=60)]  # an emulator has been seen to die after 64
-    roles: dict[str, str]  # a case's word for an app -> its package
+    loads: Annotated[int, Field(ge=1, le=60)]  # an emulator was seen to die after 64
+    roles: dict[str, str]  # the name that cases use for an app -> its package
     bake: Bake = Bake()
-    sdk: Sdk | None = None  # without one there is no container image of this profile
+    sdk: Sdk | None = None  # None: this profile has no container image
     licence: Annotated[str, Field(min_length=1)] | None = None  # a person accepts it at each build
     kvm: bool = False
     resources: Resources = Resources()
     apks: list[Apk] = []
-    snapshots: list[Snapshot] = []  # none: `snapshot` alone, set up as `bake` says
+    snapshots: list[Snapshot] = []  # empty: only `snapshot`, set up by `bake`
 
     @model_validator(mode="after")
     def _tags(self) -> Self:
@@ -146,17 +148,17 @@ class Profile(_Strict):
 
     @property
     def baked(self) -> list[Snapshot]:
-        """Every snapshot of the image, in the order they are saved."""
+        """Every snapshot of the image, in the order in which the bake saves them."""
         return self.snapshots or [Snapshot(tag=self.snapshot)]
 
     @property
     def simulated(self) -> bool:
-        """Whether the phone that comes with this code is what it describes."""
+        """Whether this profile describes the simulated phone."""
         return self.sdk is None or self.sdk.standin
 
     @property
     def digest(self) -> str:
-        """Over every value, written or defaulted; the file's comments and order are no part."""
+        """Over every value, written or default, without the file's comments and order."""
         return digest(self.model_dump(mode="json"))
 
 
@@ -166,12 +168,12 @@ def images_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def profile_names(images: Path) -> list[str]:
-    """The names of those there are."""
+    """The names of all profiles in a folder."""
     return sorted(found.parent.name for found in images.glob(f"*/{FILE}"))
 
 
 def load_profile(name: str, images: Path | None = None) -> Profile:
-    """UsageError, in one sentence, where there is none of this name or its file is wrong."""
+    """Raises UsageError where there is no profile of this name, or its file is wrong."""
     folder = images_folder() if images is None else images
     there = profile_names(folder)
     if name not in there:

@@ -1,10 +1,10 @@
-"""Which cases are proven on which image? `cases check` says, and every run takes it along.
+"""Proofs: which cases `emufarm cases check` has proven or refuted on which image.
 
     runs/proofs.json                           {image digest: {case digest: proven}}
     runs/<run>/run_manifest.json               reproducibility.proven: {case: proven}
 
-True: its controls passed on this image; False: one of them refuted it. A case that nobody looked at
-is in neither.
+True: the controls passed on this image. False: one of them refuted the case. Unchecked cases are in
+neither file. A run's manifest keeps the proofs that were known when it began.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from .run_manifest import MANIFEST
 
 NAME = "proofs.json"
 
-Proven = dict[str, bool]  # by case; without those that nobody looked at
+Proven = dict[str, bool]  # by case; unchecked cases are missing
 
 
 def record(path: Path, image: str, proven: Mapping[str, bool]) -> None:
-    """What the controls said of each case, by its digest, added to what is known."""
+    """Adds the results of the controls, by case digest, to the file."""
     known = _read(path)
     known.setdefault(image, {}).update(proven)
     write_json(path, known)
 
 
 def proven(path: Path, image: str, cases: Iterable[PlannedCase]) -> Proven:
-    """Of each planned case, as it is now, on this image."""
+    """The proofs of the planned cases, by id, on this image; a changed case has none."""
     known = _read(path).get(image, {})
     return {case.id: known[case.digest] for case in cases if case.digest in known}
 
 
 def recorded(run: Path) -> Proven:
-    """As it was when the run began: a resumed run judges by the same proofs."""
+    """The proofs in a run's manifest, so that a resumed run judges by the same ones."""
     manifest = run / MANIFEST
     if not manifest.exists():
         return {}
@@ -52,7 +52,7 @@ def _read(path: Path) -> dict[str, dict[str, bool]]:
     try:
         known: dict[str, dict[str, bool]] = read_json(path)
         if not all(isinstance(cases, dict) for cases in known.values()):
-            raise ValueError("an image's proofs are no object")
+            raise ValueError("the proofs of an image are not an object")
     except (OSError, ValueError, AttributeError) as error:
-        raise UsageError(f"{path} is no list of proofs: {error}; remove it") from error
+        raise UsageError(f"{path} is not a file of proofs: {error}; remove it") from error
     return known

@@ -1,7 +1,7 @@
-"""What must a run name to be repeatable? `run_manifest.json` and `env_capabilities.json`.
+"""Builds run_manifest.json and env_capabilities.json from facts, and adds the devices' own facts.
 
-Pure: facts in, documents out. What is not known says why, and only that is null; what devices say
-of themselves is added at the end of the run (`add_device_facts`).
+What is not known says why, and nothing else is null. Only `add_device_facts` reads and writes
+files; the other functions are pure.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from .profile import Profile
 MANIFEST, CAPABILITIES = "run_manifest.json", "env_capabilities.json"
 SCHEMA = 2
 ACTION_TRACE_LEVEL = "L0"  # the harness itself executes and records each input
-_UNTOLD = "the device did not tell it"
+_UNREPORTED = "the device did not report it"
 _NO_CONTAINER = "the local backend runs phones as processes, not in containers"
+_NO_VERSION = "the emulator did not report it"
 _NO_CACHE = "the harness itself calls no model"
 
-# What a reader looks for in an AVD, by config.ini's keys.
+# The manifest's names for values of config.ini.
 AVD_KEYS = {
     "cpu_arch": "hw.cpu.arch",
     "ram_mb": "hw.ramSize",
@@ -42,7 +43,7 @@ Facts = Mapping[str, Any]
 def android_facts(
     profile: Profile, lock: ImageLock, *, emulator: list[str], adb_version: str, sdk: Facts
 ) -> dict[str, Any]:
-    """The image, and the tools beside it."""
+    """The manifest's `android`: the image, its emulator and its tools."""
     config = parse_ini(lock.config_ini)
     return {
         "profile": profile.name,
@@ -50,7 +51,7 @@ def android_facts(
         "api_level": profile.api_level,
         "system_image": {"package": profile.system_image, **asdict(lock.system_image)},
         "fingerprint": lock.fingerprint,
-        "emulator_version": lock.emulator_version or unknown("the emulator did not tell it"),
+        "emulator_version": lock.emulator_version or unknown(_NO_VERSION),
         "emulator_command": emulator,
         "adb_version": adb_version,
         "sdkmanager_version": sdk["sdkmanager"]["version"],
@@ -68,22 +69,24 @@ def android_facts(
         "snapshot_sha256": lock.snapshot_sha256,
         "image_lock": fill_unknown(
             {k: v for k, v in lock.as_json().items() if k != "config_ini"},
-            "the emulator did not tell it",
+            _NO_VERSION,
         ),
         **device_facts({}),
     }
 
 
 def device_facts(devices: Mapping[str, Facts]) -> dict[str, Any]:
-    """Each device's own answers by its id, and what all of them have in common."""
+    """Each device's own answers by its id, and the input method of all of them."""
     return {
         "input_method": _common(devices, "input_method"),
-        "devices": {name: fill_unknown(facts, _UNTOLD) for name, facts in sorted(devices.items())},
+        "devices": {
+            name: fill_unknown(facts, _UNREPORTED) for name, facts in sorted(devices.items())
+        },
     }
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
-    """What a run's manifest repeats of its plan."""
+    """The facts of the plan that the manifest repeats."""
     return {
         "plan_digest": plan.digest,
         "profile": plan.profile,
@@ -142,8 +145,10 @@ def env_capabilities(
 
 
 def add_device_facts(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> None:
-    """`devices`: what each said of itself when it started, by its id. Done again with the same, it
-    leaves the same bytes; it must not be done after the run is sealed."""
+    """Adds what each device reported when it started, by its id, to both documents of a run.
+
+    Repeating it with the same facts leaves the same bytes. Never call it after the run is sealed.
+    """
     for path in (run / MANIFEST, run / CAPABILITIES):
         document = read_json(path)
         try:
@@ -154,7 +159,7 @@ def add_device_facts(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> Non
 
 
 def fill_unknown(value: Any, why: str) -> Any:
-    """The same, with the reason wherever there is nothing."""
+    """The same value, with `unknown(why)` in place of every null and empty string."""
     if value is None or value == "":
         return unknown(why)
     if isinstance(value, Mapping):
@@ -171,10 +176,10 @@ def _key(config: Mapping[str, str], name: str) -> Any:
 
 
 def _common(devices: Mapping[str, Facts], key: str) -> Any:
-    """What all devices say; they are of one image, so a difference is news."""
-    told = {facts.get(key) for facts in devices.values()}
-    if not told:
+    """The value that all devices report; they have one image, so a difference is reported."""
+    values = {facts.get(key) for facts in devices.values()}
+    if not values:
         return unknown("no device has reported")
-    if len(told) > 1:
-        return unknown(f"devices differ: {', '.join(sorted(map(str, told)))}")
-    return told.pop() or unknown(_UNTOLD)
+    if len(values) > 1:
+        return unknown(f"devices differ: {', '.join(sorted(map(str, values)))}")
+    return values.pop() or unknown(_UNREPORTED)

@@ -1,7 +1,7 @@
-"""Which tools of the Android SDK are on this machine, and what do they say of their version?
+"""Finds the Android SDK's tools on this machine and asks for their versions.
 
-The embedded phone needs none of them; the contract asks for them where they are. A tool is looked
-for in the SDK that the environment names, then in PATH, and asked within a time.
+The simulated phone needs none of them, but the contract wants their versions recorded. A tool is
+looked up in the SDK that the environment names, then in PATH, and must answer in time.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import IO, Any
 
 from .host import unknown
 
-TOOL_S = 20.0  # sdkmanager starts a Java machine
-_MOST = 16_384  # of what a tool prints
+TOOL_S = 20.0  # sdkmanager starts a Java virtual machine
+_MAX_OUTPUT = 16_384  # bytes that are kept of a tool's output
 SDK_VARIABLES = ("ANDROID_SDK_ROOT", "ANDROID_HOME")
 _JAVA = ("cmdline-tools/latest/bin", "cmdline-tools/*/bin", "tools/bin")  # the newest layout first
-# Where a tool stands below the SDK, and how it is asked.
+# The folders of a tool below the SDK, and the argument that asks for its version.
 TOOLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sdkmanager": (_JAVA, ("--version",)),
     "avdmanager": (_JAVA, ("--version",)),
     "adb": (("platform-tools",), ("version",)),
     "emulator": (("emulator",), ("-version",)),
 }  # fmt: skip
-_CHATTER = re.compile(r"^(?:INFO|WARNING|DEBUG|VERBOSE)\s*\|\s*")
+_LOG_PREFIX = re.compile(r"^(?:INFO|WARNING|DEBUG|VERBOSE)\s*\|\s*")
 
 
 def sdk_facts(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The SDK's folder, and each tool's version, with the path of the tool that told it."""
+    """The SDK's folder, and the path and version of each tool."""
     root = sdk_root(environ)
     where = str(root) if root else unknown(f"neither {' nor '.join(SDK_VARIABLES)} is set")
     return {"root": where, **{name: tool_facts(name, environ) for name in TOOLS}}
@@ -66,9 +66,9 @@ def find_tool(name: str, environ: Mapping[str, str]) -> Path | None:
 def tool_version(
     command: Sequence[str], environ: Mapping[str, str], seconds: float = TOOL_S
 ) -> Any:
-    """What it prints, or why it cannot be known; ended with all it started where it takes long."""
+    """A tool's output, or why there is none. At the time limit it is killed with its children."""
     name = " ".join(command)
-    # Files, not pipes: whoever inherits a pipe could keep us waiting for its end.
+    # Files, not pipes: a child that inherits a pipe could keep it open and us waiting.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
@@ -87,29 +87,29 @@ def tool_version(
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             return unknown(f"{name} did not answer within {seconds:g} s")
-        said, complained = (_text(file) for file in (output, errors))
-    if code == 0 and said:
-        return said
-    words = " ".join((complained or said or "nothing").split())[:300]
-    return unknown(f"{name} ended with {code} and said: {words}")
+        printed, complaint = (_text(file) for file in (output, errors))
+    if code == 0 and printed:
+        return printed
+    message = " ".join((complaint or printed or "nothing").split())[:300]
+    return unknown(f"{name} ended with exit code {code} and printed: {message}")
 
 
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
-    return file.read(_MOST).decode("utf-8", "replace").strip()
+    return file.read(_MAX_OUTPUT).decode("utf-8", "replace").strip()
 
 
 def adb_release(text: str) -> str:
-    """`adb version` without the two lines that tell of the machine: its path, its kernel."""
+    """`adb version` without the two lines about the machine: its path and its kernel."""
     lines = [line.strip() for line in text.splitlines()]
     return "; ".join(line for line in lines if not line.startswith(("Installed as", "Running on")))
 
 
 def emulator_release(text: str) -> str:
-    """`emulator -version` without its chatter, which names a process."""
+    """`emulator -version` without its log lines, which contain a process id."""
     kept = []
     for line in text.splitlines():
-        plain = _CHATTER.sub("", line).strip()
+        plain = _LOG_PREFIX.sub("", line).strip()
         if plain and (plain == line.strip() or plain.startswith("Android emulator version")):
             kept.append(plain)
     return "; ".join(kept)

@@ -1,4 +1,4 @@
-"""A file that a person wrote, read strictly: what is wrong with it is one sentence."""
+"""Reads profile and agent card files strictly, and puts their mistakes into one sentence."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..errors import UsageError
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """Safe YAML in which a key written twice is a mistake, not the last one's victory."""
+    """Safe YAML that refuses a repeated key; PyYAML would keep the last value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Hashable] = set()
         for key, _ in node.value:
             value = self.construct_object(key, deep=True)
             if not isinstance(value, Hashable) or value in seen:
-                text = f"{value!r} is written twice" if value else "a key is no plain word"
+                text = f"{value!r} is written twice" if value else "a key is not a plain word"
                 raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
             seen.add(value)
         return super().construct_mapping(node, deep)
 
 
 def read_yaml(path: Path) -> object:
-    """UsageError, in one sentence, where it cannot be read."""
+    """Raises UsageError where the file cannot be read."""
     try:
         # _Loader is a SafeLoader.
         return yaml.load(path.read_text("utf-8"), _UniqueKeyLoader)  # noqa: S506
@@ -39,11 +39,11 @@ def read_yaml(path: Path) -> object:
 
 
 def validation_message(error: ValidationError, what: str) -> str:
-    """Every mistake of a profile or a card at once, each by its key."""
+    """All mistakes of a profile or card in one line, each with its key."""
     mistakes = []
     for one in error.errors():
         where = ".".join(str(part) for part in one["loc"]) or "the file"
         hint = " (put it in quotes)" if one["type"] == "string_type" else ""
-        told = f"is not a key of {what}" if one["type"] == "extra_forbidden" else one["msg"]
-        mistakes.append(f"{where}: {told}{hint}")
+        message = f"is not a key of {what}" if one["type"] == "extra_forbidden" else one["msg"]
+        mistakes.append(f"{where}: {message}{hint}")
     return "; ".join(mistakes)

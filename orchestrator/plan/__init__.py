@@ -1,1 +1,1 @@
-"""A plan: which episodes a run consists of, frozen before it begins."""
+"""Plans: the frozen list of episodes of a run, how it is built, and plan.json."""

@@ -1,4 +1,4 @@
-"""Which episodes do these cases make? Pure: the same cases and settings give the same plan."""
+"""Builds a plan from cases and settings. Pure: the same input gives the same plan."""
 
 from __future__ import annotations
 
@@ -21,9 +21,12 @@ def build(
     profile_digest: str,
     k: str = "",
 ) -> Plan:
-    """Every kept variant of every case, so many times; in the order of their ids."""
+    """Every selected variant of every case, repeated as the settings say, sorted by case id.
+
+    `k` is a selection as cases/select.py reads it.
+    """
     if settings.repeats < 1:
-        raise UsageError(f"{settings.repeats} repeats make no plan; ask for 1 or more")
+        raise UsageError(f"a plan cannot have {settings.repeats} repeats; ask for 1 or more")
     keep = selection(k)
     ordered = sorted(cases, key=lambda loaded: loaded.case.id)
     episodes = [
@@ -52,14 +55,13 @@ def build(
 
 
 def episode(case: Case, variant: str, repeat: int, seed: int) -> Episode:
-    """One of a case's, under this global seed."""
-    own = case.case_seed
+    """One episode of a case under this global seed."""
     return Episode(
         id=f"{case.id}.{variant}.{repeat}",
         case=case.id,
         variant=variant,
         repeat=repeat,
-        seed=pair_seed(seed, case.id, repeat) if own is None else own,
+        seed=pair_seed(seed, case.id, repeat) if case.case_seed is None else case.case_seed,
         expected_s=float(case.budget.seconds),
     )
 

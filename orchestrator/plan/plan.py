@@ -1,4 +1,4 @@
-"""The frozen list of episodes, and its digest. Pure: cases and settings in, a plan out."""
+"""The plan's records (Plan, PlannedCase, Episode), its digest, and the pair seed. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Episode:
     variant: str  # benign | attack
     repeat: int
     seed: int  # the pair seed: both variants of a case and repeat share it
-    expected_s: float  # its budget, until journals know better
+    expected_s: float  # the case's budget; the coordinator replaces it with measured times
 
 
 @with_config(extra="forbid")
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case as it was when the plan was made: its file, its site, their digest."""
+    """A case as it was when the plan was built: its model, its site and their digest."""
 
     id: str
     digest: str  # over case and site
@@ -50,7 +50,7 @@ class Plan:
     episodes: tuple[Episode, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """plan.json: everything that decides what is run, and its digest."""
+        """The content of plan.json: everything that decides what is run, and the digest."""
         return {**self._body(), "digest": self.digest}
 
     @cached_property
@@ -65,7 +65,7 @@ class Plan:
         return {case.id: case for case in self.cases}
 
     def _body(self) -> dict[str, Any]:
-        """The records' own fields: `asdict` would copy every case and episode on the way."""
+        """Without copies: `asdict` would copy every case and episode."""
         own = {each.name: getattr(self, each.name) for each in fields(self)}
         own["cases"] = [vars(case) for case in self.cases]
         own["episodes"] = [vars(episode) for episode in self.episodes]
@@ -73,6 +73,6 @@ class Plan:
 
 
 def pair_seed(seed: int, case: str, repeat: int) -> int:
-    """The same for both variants of a case, on any backend, in any order. 63 bits."""
+    """63 bits, equal for both variants of a case, on any backend and in any order."""
     data = canonical([seed, case, repeat])
     return int.from_bytes(hashlib.sha256(data).digest()[:8]) >> 1

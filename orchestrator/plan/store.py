@@ -1,4 +1,4 @@
-"""plan.json: written once, durably; read back only if nothing in it has changed."""
+"""Writes plan.json durably, and reads it back only if its digest still matches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ADAPTER = TypeAdapter(Plan)
 
 
 def write_plan(path: Path, plan: Plan) -> None:
-    """Whole or not at all, and on the disk when this returns."""
+    """Writes the file atomically; it is on the disk when this returns."""
     text = json.dumps(plan.as_json(), indent=1, sort_keys=True, ensure_ascii=False)
     part = path.with_name(f".{path.name}.part")
     with part.open("w", encoding="utf-8") as file:
@@ -35,7 +35,7 @@ def write_plan(path: Path, plan: Plan) -> None:
 
 
 def read_plan(path: Path) -> Plan:
-    """UsageError, in one sentence, where it is no plan or not the one that was written."""
+    """Raises UsageError where the file is not a plan, or was changed after it was written."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except OSError as error:
@@ -43,34 +43,37 @@ def read_plan(path: Path) -> Plan:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not JSON: {error}") from error
     if not isinstance(body, dict) or "digest" not in body:
-        raise UsageError(f"{path} is no plan: it has no digest")
+        raise UsageError(f"{path} is not a plan: it has no digest")
     with bulk():
         return _checked(path, body)
 
 
 def _checked(path: Path, body: dict[str, Any]) -> Plan:
-    said = body.pop("digest")
+    expected = body.pop("digest")
     version = body.get("schema_version")
     if version != SCHEMA:
         raise UsageError(f"{path} has schema version {version!r}; this emufarm reads {SCHEMA}")
     try:
         plan = _ADAPTER.validate_python({k: v for k, v in body.items() if k != "schema_version"})
     except ValidationError as error:
-        _unchanged(path, said, body)
+        _require_unchanged(path, expected, body)
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path} is no plan: {place}: {first['msg']}") from error
-    if plan.digest != said:  # of a long plan it takes its time, so of the body only where it must
-        _unchanged(path, said, body)
-        raise UsageError(f"{path} is no plan: its values are not of a plan's kinds")
+        raise UsageError(f"{path} is not a plan: {place}: {first['msg']}") from error
+    if plan.digest != expected:
+        # Hashing a long body takes time, so it is done only here.
+        _require_unchanged(path, expected, body)
+        raise UsageError(f"{path} is not a plan: some values have the wrong type")
     return plan
 
 
-def _unchanged(path: Path, said: str, body: dict[str, Any]) -> None:
+def _require_unchanged(path: Path, expected: str, body: dict[str, Any]) -> None:
     found = digest(body)
-    if said != found:
-        raise UsageError(f"{path} was changed after it was written: {said} is not {found}")
+    if expected != found:
+        raise UsageError(
+            f"{path} was changed after it was written: its digest is {found}, not {expected}"
+        )
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")

@@ -12,7 +12,7 @@ from typing import Any
 from ..coordinator import chain
 from ..events.bulk import bulk
 from ..pins import proofs
-from ..pins.files import write_whole
+from ..pins.files import write_atomically
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from . import effort, pass_at_k
@@ -187,7 +187,7 @@ def _json(value: Any, indent: int | None = None) -> bytes:
 def save(run: Path) -> Report:
     """Into the run."""
     report = compute(run)
-    write_whole(run / NAME, spelled(report))
+    write_atomically(run / NAME, spelled(report))
     return report
 
 
@@ -201,4 +201,4 @@ def write(run: Path) -> Report:
 def publish(run: Path) -> None:
     """Copy the run's report beside all runs, as the latest."""
     with (run / NAME).open("rb") as written:
-        write_whole(run.parent / NAME, written)
+        write_atomically(run.parent / NAME, written)

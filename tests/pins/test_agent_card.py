@@ -55,7 +55,7 @@ def test_an_agent_outside_is_told_by_its_place_and_not_trusted(place: dict[str, 
     assert place.items() <= told.items()
     assert "does not run on the device's host" in told["command"]["why"]
     assert "--agent-card" in told["version"]["why"]
-    assert "not seen" in inference_facts((), None, place)["why"]
+    assert "cannot see" in inference_facts((), None, place)["why"]
 
 
 def test_a_program_is_told_by_its_files(tmp_path: Path) -> None:

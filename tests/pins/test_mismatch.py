@@ -30,7 +30,7 @@ def test_the_device_that_was_baked_has_no_mismatch() -> None:
         ("adb_version", "Version 35", "adb_version is Version 35, baked was Android Debug"),
         ("emulator_version", "Android emulator version 36.1", "36.1, baked was Android emulator"),
         ("config_ini", "hw.cpu.arch=x86_64\nhw.ramSize=2\nhw.empty=", "config.ini hw.ramSize is 2"),
-        ("fingerprint", None, "fingerprint was not told, baked was google/x/y:14"),
+        ("fingerprint", None, "fingerprint was not reported, baked was google/x/y:14"),
     ],
 )
 def test_every_pin_counts_and_is_told_with_both_values(
@@ -62,7 +62,7 @@ def test_who_is_not_there_is_not_asked() -> None:
     assert mismatches(LOCK, {}) == []
     told = compared_pins(LOCK, {"fingerprint": "google/z"})
     assert told["fingerprint"] == {"baked": "google/x/y:14", "found": "google/z"}
-    assert told["avd"]["found"] == {"value": None, "why": "there was nobody to ask"}
+    assert told["avd"]["found"] == {"value": None, "why": "nobody could be asked"}
 
 
 def test_what_the_lock_does_not_name_is_no_pin() -> None:

@@ -44,7 +44,7 @@ def test_the_real_profile_pins_every_part_and_needs_kvm_and_a_licence() -> None:
     ("sdk", "sentence"),
     [
         ("{standin: true, emulator: {url: 'https://a/b', sha1: '%s'}}" % ("0" * 40), "stand-in"),
-        ("{emulator: {url: 'https://a/b'}}", "sdk.emulator: .* give its sha1 or its sha256"),
+        ("{emulator: {url: 'https://a/b'}}", "sdk.emulator: .* write its sha1 or sha256"),
         ("{emulator: {url: 'ftp://a/b', sha1: '%s'}}" % ("0" * 40), "sdk.emulator.url"),
         ("{emulator: {url: 'https://a/b', sha256: 'abc'}}", "sdk.emulator.sha256"),
         ("{standin: true, packages: ['x; rm -rf /']}", "sdk.packages.0"),
@@ -92,7 +92,7 @@ def test_no_profiles_at_all_is_said(tmp_path: Path) -> None:
         ("loads: 40", "loads: 40\nloads: 41", r"profile.yaml:\d+: 'loads' is written twice"),
         ("loads: 40", "loads: [", r"profile.yaml:\d+: "),
         ("    global:", "    globals:", "bake.settings.globals"),
-        ("  standin: true", "  standin: false", "sdk: .* name emulator, platform_tools and"),
+        ("  standin: true", "  standin: false", "sdk: .* write emulator, platform_tools and"),
         ("  memory_mb: 1024", "  memory_mb: 1", "resources.memory_mb: "),
         ("snapshot: clean", "snapshot: default_boot", "cannot be called default_boot"),
         ("kvm: false", "snapshots: [{tag: other}]", "'clean', which is not among the snapshots"),

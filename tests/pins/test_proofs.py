@@ -42,7 +42,7 @@ def test_what_was_known_stays_known(tmp_path: Path) -> None:
 def test_a_broken_list_of_proofs_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / proofs.NAME
     path.write_text(text)
-    with pytest.raises(UsageError, match=r"proofs\.json is no list of proofs"):
+    with pytest.raises(UsageError, match=r"proofs\.json is not a file of proofs"):
         proofs.proven(path, "image", CASES)
 
 

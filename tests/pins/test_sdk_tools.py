@@ -44,8 +44,8 @@ def test_a_tool_that_does_not_tell_is_unknown_in_its_own_words(sdk: Path) -> Non
     told = sdk_facts({"ANDROID_SDK_ROOT": str(sdk), "PATH": PATH})
     version = told["avdmanager"]["version"]
     assert version["value"] is None
-    assert "ended with 1 and said: Error: no option" in version["why"]
-    assert "ended with 0 and said: nothing" in told["adb"]["version"]["why"]
+    assert "ended with exit code 1 and printed: Error: no option" in version["why"]
+    assert "ended with exit code 0 and printed: nothing" in told["adb"]["version"]["why"]
 
 
 def test_a_tool_in_path_is_found_and_the_sdks_comes_first(sdk: Path, tmp_path: Path) -> None:

@@ -81,8 +81,8 @@ def nothing(folder: Path) -> None:
     [
         (lambda folder: (folder / "link").symlink_to("build.prop"), "link is a symbolic link"),
         (lambda folder: (folder / "way").symlink_to("data"), "way is a symbolic link"),
-        (lambda folder: os.mkfifo(folder / "data" / "pipe"), "pipe is no plain file"),
-        (nothing, "holds no files"),
+        (lambda folder: os.mkfifo(folder / "data" / "pipe"), "pipe is not a regular file"),
+        (nothing, "has no files"),
         (shutil.rmtree, "cannot list .*: No such file or directory"),
     ],
 )
@@ -98,7 +98,7 @@ def test_what_has_no_hash_is_told_in_one_sentence(
 def test_a_folder_behind_a_link_is_refused(image: Path, tmp_path: Path) -> None:
     """find would not enter it, and hash nothing."""
     (tmp_path / "link").symlink_to(image)
-    with pytest.raises(Unhashable, match="name the folder it leads to"):
+    with pytest.raises(Unhashable, match="name its target"):
         hash_system_image(tmp_path / "link")
 
 

@@ -147,9 +147,9 @@ def test_what_was_put_beside_a_record_is_a_change(file: Path) -> None:
     ("change", "said"),
     [
         ({"schema_version": 99}, "schema version 99"),
-        ({"seed": "x"}, "is no plan: seed"),
-        ({"seed": "5"}, "is no plan"),
-        ({"extra": 1}, "is no plan"),
+        ({"seed": "x"}, "is not a plan: seed"),
+        ({"seed": "5"}, "is not a plan"),
+        ({"extra": 1}, "is not a plan"),
     ],
 )
 def test_another_shape_is_refused_though_its_digest_is_right(
@@ -163,7 +163,7 @@ def test_another_shape_is_refused_though_its_digest_is_right(
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", '{"a": NaN}', "[" * 100_000])
 def test_what_is_no_plan_is_told_in_one_sentence(file: Path, text: str) -> None:
     file.write_text(text)
-    with pytest.raises(UsageError, match=r"plan\.json is (no plan|not JSON)"):
+    with pytest.raises(UsageError, match=r"plan\.json is not (a plan|JSON)"):
         read_plan(file)
 
 
