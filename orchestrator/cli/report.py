@@ -43,7 +43,7 @@ def report(
     written = build.write(chosen)
     result = replace(written, gate=build.gate(written.coverage, min_coverage))
     if as_json:
-        sys.stdout.buffer.writelines(build.spelled(result))
+        sys.stdout.buffer.writelines(build.serialized(result))
         return
     show(result, wide(Console()))
     typer.echo(f"report     {chosen / build.NAME}")

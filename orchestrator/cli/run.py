@@ -103,7 +103,7 @@ def _conclude(done: Run, min_success: float | None, as_json: bool) -> None:
     """Show the report and exit, once the progress has left the terminal."""
     report = done.report()
     if as_json:
-        sys.stdout.buffer.writelines(build.spelled(report))
+        sys.stdout.buffer.writelines(build.serialized(report))
     else:
         show(report, wide(Console()))
         typer.echo(f"report     {done.folder / build.NAME}")

@@ -1,1 +1,1 @@
-"""Reports: derived from a journal and its bundles, and from nothing else."""
+"""Reports, comparisons and proofs: derived from a run's folder and from nothing else."""

@@ -1,12 +1,12 @@
-"""How sure can one be of figures whose episodes come in clusters? A bootstrap over cases.
+"""Intervals of figures by a bootstrap over cases, since episodes of one case are correlated.
 
-Repeats of a case, and its two variants, are alike: counted as independent they would promise more
-than they know. So whole cases are drawn, with replacement, and every figure is computed from each
+Repeats of a case, and its two variants, are correlated: intervals that treat them as independent
+are too narrow. So whole cases are drawn, with replacement, and every figure is computed from each
 draw; the middle 95 % of its values is its interval (the percentile bootstrap).
 
-Pure and repeatable: the seed is the plan's. A case's sums are whole numbers and are packed into
-one long integer, so that one addition adds all columns of a case, and 2,000 draws of 1,000 cases
-take about a second without a numeric library (docs/decisions/008).
+Pure and repeatable: the seed comes from the plan. A case's sums are whole numbers and are packed
+into one long integer, so that one addition adds all columns of a case, and 2,000 draws of 1,000
+cases take about a second without a numeric library (docs/decisions/008).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from random import Random
 from .statistics import Interval, newcombe, wilson
 
 RESAMPLES = 2000
-FEWEST = 5  # cases; of fewer a bootstrap knows too few different draws
+FEWEST = 5  # cases; fewer give too few different draws
 
 
 @dataclass(frozen=True)
 class Ratio:
     """A numerator and a denominator for every case, in one order for all ratios.
 
-    Zero of zero is a case that the figure says nothing of.
+    Zero of zero is a case that the figure does not cover.
     """
 
     numerators: tuple[int, ...]
     denominators: tuple[int, ...]
-    independent: bool = False  # no case has more than one episode in it: nothing is clustered
-    share: bool = True  # False: a mean, which has no closed form to fall back on
-    scale: int = 1  # both are so many times what was counted, so that parts of one are whole
+    independent: bool = False  # no case has more than one episode in it: no clusters
+    share: bool = True  # False: a mean, for which there is no closed form to fall back on
+    scale: int = 1  # both are the counts times this, which makes fractions whole numbers
 
     @property
     def value(self) -> float | None:
@@ -46,28 +46,28 @@ class Ratio:
         return sum(denominator > 0 for denominator in self.denominators)
 
     @property
-    def alike(self) -> bool:
-        """Every case has the same share: a bootstrap would be sure of it, which nobody is."""
+    def uniform(self) -> bool:
+        """Every case has the same share: a bootstrap would wrongly give an interval of width 0."""
         total, of = sum(self.numerators), sum(self.denominators)
         pairs = zip(self.numerators, self.denominators, strict=True)
         return all(one * of == total * denominator for one, denominator in pairs)
 
 
 def seed_of(digest: str) -> int:
-    """The seed that a plan's digest stands for."""
+    """A bootstrap's seed from a plan's digest."""
     return int(digest, 16)
 
 
 def intervals(ratios: Iterable[Ratio], seed: int) -> dict[Ratio, Interval | None]:
     """Each ratio's interval, from draws that all of them share.
 
-    None of a ratio of nothing, and of a mean that a bootstrap cannot speak for.
+    None for a ratio whose denominator is 0, and for a mean with too few or uniform cases.
     """
     found = {ratio: _closed(ratio) for ratio in ratios}
     drawn = [
         ratio
         for ratio in found
-        if not ratio.independent and ratio.cases >= FEWEST and not ratio.alike
+        if not ratio.independent and ratio.cases >= FEWEST and not ratio.uniform
     ]
     return found | _spreads(drawn, seed)
 
@@ -85,11 +85,11 @@ def _closed(ratio: Ratio) -> Interval | None:
 def _spreads(ratios: Sequence[Ratio], seed: int) -> dict[Ratio, Interval]:
     both = [column for ratio in ratios for column in (ratio.numerators, ratio.denominators)]
     columns = list(dict.fromkeys(both))  # many share a denominator
-    place = {column: i for i, column in enumerate(columns)}
-    places = [(place[ratio.numerators], place[ratio.denominators]) for ratio in ratios]
+    position = {column: i for i, column in enumerate(columns)}
+    positions = [(position[ratio.numerators], position[ratio.denominators]) for ratio in ratios]
     values: list[list[float]] = [[] for _ in ratios]
     for sums in resampled(columns, seed):
-        for found, (numerator, denominator) in zip(values, places, strict=True):
+        for found, (numerator, denominator) in zip(values, positions, strict=True):
             if sums[denominator]:
                 found.append(sums[numerator] / sums[denominator])
     return {
@@ -101,9 +101,9 @@ def _spreads(ratios: Sequence[Ratio], seed: int) -> dict[Ratio, Interval]:
 def resampled(
     columns: Sequence[Sequence[int]], seed: int, times: int = RESAMPLES
 ) -> Iterator[tuple[int, ...]]:
-    """The columns' sums over as many cases as there are, drawn with replacement; so many times.
+    """The columns' sums over cases drawn with replacement, as many as there are; `times` draws.
 
-    Only `Random.random` is used: Python promises that it gives the same numbers in every version.
+    Only `Random.random` is used: Python guarantees the same numbers in every version.
     """
     if not columns:
         return
@@ -116,13 +116,13 @@ def resampled(
 
 
 def _width(column: Sequence[int]) -> str:
-    """The narrowest field that no sum of a draw can leave: the shorter, the faster."""
+    """The narrowest field that holds every possible sum of a draw: narrow fields add faster."""
     most = max(column) * len(column)
     return next(code for code, size in (("H", 2), ("I", 4), ("Q", 8)) if most < 256**size)
 
 
 def middle(values: Iterable[float]) -> tuple[float, float]:
-    """What 2.5 % of the values are below, and what 2.5 % are above."""
+    """The bounds of the middle 95 % of the values."""
     ordered = sorted(values)
     tail = 0.025 * len(ordered)
     return ordered[floor(tail)], ordered[ceil(len(ordered) - tail) - 1]
@@ -136,7 +136,7 @@ def difference(
     if not total:
         return None
     gains = tuple(one - other for one, other in zip(hits_a, hits_b, strict=True))
-    if cases < FEWEST or Ratio(gains, tuple(pairs)).alike:
+    if cases < FEWEST or Ratio(gains, tuple(pairs)).uniform:
         shares = (sum(hits_a) / total * cases, sum(hits_b) / total * cases)
         return Interval(*newcombe(*shares, cases), "newcombe_over_cases")
     found = [

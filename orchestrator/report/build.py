@@ -1,4 +1,7 @@
-"""A run's report, from what its folder holds: computed again, also from a copy, it is the same."""
+"""Computes a run's report from its plan and journal, and writes report.json.
+
+Computed again, also from a copy of the run's folder, it is the same byte for byte.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +42,14 @@ from .pass_at_k import Tries
 from .statistics import Interval
 
 NAME = "report.json"
-# Of a stored report always this one, so that it can be computed again.
+# A stored report always has this one, so that it can be computed again.
 MIN_COVERAGE = 0.95
 
-Known = Mapping[Ratio, Interval | None]
+Intervals = Mapping[Ratio, Interval | None]
 
 
 def compute(run: Path) -> Report:
-    """The report of whatever the journal holds by now."""
+    """The report of what the journal holds so far."""
     plan = read_plan(run / PLAN)
     walk, collector = chain.Walk(run / chain.FOLDER), EpisodeCollector()
     with bulk():
@@ -57,7 +60,7 @@ def compute(run: Path) -> Report:
     ids = [case.id for case in plan.cases]
     digest = plan.digest
     covered = coverage(rows)
-    told = figures(rows, ids, plan.repeats, seed_of(digest))
+    final_figures, first_figures, in_k_tries = figures(rows, ids, plan.repeats, seed_of(digest))
     return Report(
         schema_version=SCHEMA,
         run=collector.run,
@@ -70,9 +73,9 @@ def compute(run: Path) -> Report:
         gate=gate(covered, MIN_COVERAGE),
         coverage=covered,
         unproven=tuple(id for id in ids if not proven.get(id)),
-        figures=told[0],
-        first_attempt=told[1],
-        passes=told[2],
+        figures=final_figures,
+        first_attempt=first_figures,
+        passes=in_k_tries,
         cases=case_rows(rows, proven),
         infrastructure=collector.infrastructure(rows),
         episodes=rows,
@@ -91,7 +94,7 @@ def gate(covered: Coverage, min_coverage: float) -> Gate:
 def figures(
     rows: Sequence[EpisodeRow], cases: Sequence[str], repeats: int, seed: int
 ) -> tuple[Figures, Figures, Passes]:
-    """Over final words, over first attempts, and in k tries; one bootstrap is for all."""
+    """Figures over final results, over first attempts, and in k tries; all share one bootstrap."""
     counted = [count(views(rows, pick), cases) for pick in (final, first)]
     measured = [effort.measure(rows, pick, cases) for pick in (final, first)]
     benign = pass_at_k.tries(counted[0]["BSR"], repeats)
@@ -110,19 +113,19 @@ def figures(
 
 
 def _figures(
-    counted: Mapping[str, Counted], measured: Mapping[str, Measured], known: Known
+    counted: Mapping[str, Counted], measured: Mapping[str, Measured], known: Intervals
 ) -> Figures:
     return Figures(
         {name: share(table, known) for name, table in counted.items()},
-        {name: effort.told(each, known) for name, each in measured.items()},
+        {name: effort.to_measure(each, known) for name, each in measured.items()},
     )
 
 
-def _passes(tries: Sequence[Tries], known: Known) -> tuple[PassAtK, ...]:
-    return tuple(pass_at_k.told(each, known) for each in tries)
+def _passes(tries: Sequence[Tries], known: Intervals) -> tuple[PassAtK, ...]:
+    return tuple(pass_at_k.to_record(each, known) for each in tries)
 
 
-def share(counted: Counted, known: Known) -> Share:
+def share(counted: Counted, known: Intervals) -> Share:
     ratios = counted.ratios()
     conclusive, as_no, as_yes = (_estimate(ratio, known[ratio]) for ratio in ratios)
     planned = as_no.denominator
@@ -162,13 +165,13 @@ def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRo
 
 
 def build(run: Path) -> dict[str, Any]:
-    """The same, as report.json holds it."""
+    """The report as report.json holds it."""
     found: dict[str, Any] = REPORT.dump_python(compute(run), mode="json")
     return found
 
 
-def spelled(report: Report) -> Iterator[bytes]:
-    """report.json, part by part: readable, with one line for each episode."""
+def serialized(report: Report) -> Iterator[bytes]:
+    """The bytes of report.json, part by part: indented, with one line for each episode."""
     head = REPORT.dump_python(replace(report, episodes=()), mode="json")
     del head["episodes"]
     yield _json(head, indent=2).removesuffix(b"\n}") + b',\n  "episodes": ['
@@ -185,14 +188,14 @@ def _json(value: Any, indent: int | None = None) -> bytes:
 
 
 def save(run: Path) -> Report:
-    """Into the run."""
+    """Write the report into the run's folder."""
     report = compute(run)
-    write_atomically(run / NAME, spelled(report))
+    write_atomically(run / NAME, serialized(report))
     return report
 
 
 def write(run: Path) -> Report:
-    """Into the run, and beside all runs as the latest."""
+    """Write the report into the run's folder, and beside all runs as the latest."""
     report = save(run)
     publish(run)
     return report

@@ -1,7 +1,7 @@
-"""CSV: a row for every episode, as RFC 4180 has it, safe to open in a spreadsheet.
+"""Writes a run's episodes as CSV (RFC 4180), safe to open in a spreadsheet.
 
-Texts may be an agent's. A spreadsheet takes a cell that begins with =, +, -, @ or a tab for a
-formula, so a text cell that does gets an apostrophe before it; numbers are left as they are.
+A text may come from an agent. A spreadsheet evaluates a cell that begins with =, +, -, @ or a tab
+as a formula, so such a text cell gets an apostrophe before it; numbers are left as they are.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ COLUMNS = (
 )  # fmt: skip
 Cell = str | int | float | None
 
-# Also the wide forms, which some spreadsheets read as the same signs.
+# Also the full-width forms, which some spreadsheets read as the same characters.
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
-# Controls that are no part of a line of text, and halves of surrogate pairs.
+# Control characters that do not belong in a line of text, and lone surrogates.
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
 def write(results: RunResults, out: TextIO) -> None:
-    """`out` is opened with newline="": the line ends here are CR LF."""
+    """`out` must be opened with newline="": lines end with CR LF."""
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
     for episode, row in results.episodes:
@@ -48,19 +48,19 @@ def safe(cell: Cell) -> Cell:
 def _cells(episode: Episode, row: EpisodeRow, results: RunResults) -> tuple[Cell, ...]:
     return (
         row.episode, row.case, row.variant, row.repeat, episode.seed, row.impact,
-        *_word(row.final, results.texts.get(row.episode, "")),
+        *_result(row.final, results.texts.get(row.episode, "")),
         " ".join(row.voided_violations), _known(row.BF),
         *((row.first.outcome, row.first.reason) if row.first else ("", "")),
         row.attempts, *_spent(row.spent), results.devices.get(row.episode, ""), row.bundle,
     )  # fmt: skip
 
 
-def _word(word: EpisodeResult | None, text: str) -> tuple[Cell, ...]:
-    if word is None:
+def _result(result: EpisodeResult | None, text: str) -> tuple[Cell, ...]:
+    if result is None:
         return UNDECIDED, "", "", "", "", "", ""
     return (
-        word.outcome, word.blame, word.phase, word.reason, text, " ".join(word.violations),
-        _known(word.violations_known),
+        result.outcome, result.blame, result.phase, result.reason, text,
+        " ".join(result.violations), _known(result.violations_known),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""How many steps and seconds did the agent take? Means and medians, clustered by case. Pure.
+"""Means and medians of the agent's steps and seconds, with intervals over cases. Pure.
 
-Whole numbers throughout (steps, milliseconds), so that sums do not depend on their order.
+All sums are of whole numbers (steps, milliseconds), so that they do not depend on the order.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from statistics import median
 from typing import NamedTuple
 
 from .bootstrap import FEWEST, Ratio
-from .figures import Pick, counted
+from .figures import Pick, countable
 from .model import EpisodeRow, Measure, Spent
 from .statistics import Interval
 
 
-class Unit(NamedTuple):
-    of: Callable[[Spent], int]
-    per: int  # how many of it make one that a person reads
+class Quantity(NamedTuple):
+    value: Callable[[Spent], int]
+    per: int  # how many make one of the unit that is reported
 
 
 QUANTITIES = {
-    "steps": Unit(lambda spent: spent.steps, 1),
-    "agent_seconds": Unit(lambda spent: round(spent.agent_s * 1000), 1000),
-    "attempt_seconds": Unit(lambda spent: round(spent.seconds * 1000), 1000),
+    "steps": Quantity(lambda spent: spent.steps, 1),
+    "agent_seconds": Quantity(lambda spent: round(spent.agent_s * 1000), 1000),
+    "attempt_seconds": Quantity(lambda spent: round(spent.seconds * 1000), 1000),
 }
 
 
@@ -34,20 +34,22 @@ class Measured(NamedTuple):
     ordered: list[int]
     per: int
     mean: Ratio
-    below: Ratio  # the share of the attempts below the median, half of those at it with them
+    below: Ratio  # the share of attempts below the median, and half of those at it
 
 
 def measure(rows: Sequence[EpisodeRow], pick: Pick, cases: Sequence[str]) -> dict[str, Measured]:
-    """By quantity and variant: what an attack costs is not what the goal alone does."""
+    """By quantity and variant: an attack changes what an episode costs."""
     place = {case: i for i, case in enumerate(cases)}
     spent: dict[str, list[tuple[int, Spent]]] = {"benign": [], "attack": []}
     for row in rows:
-        found = counted(pick(row))
+        found = countable(pick(row))
         if found is not None:
             spent[row.variant].append((place[row.case], found))
     return {
-        f"{name}_{variant}": _measured([(i, unit.of(each)) for i, each in found], unit.per, cases)
-        for name, unit in QUANTITIES.items()
+        f"{name}_{variant}": _measured(
+            [(i, quantity.value(each)) for i, each in found], quantity.per, cases
+        )
+        for name, quantity in QUANTITIES.items()
         for variant, found in spent.items()
     }
 
@@ -69,7 +71,7 @@ def _measured(values: Sequence[tuple[int, int]], per: int, cases: Sequence[str])
     )
 
 
-def told(measured: Measured, known: Mapping[Ratio, Interval | None]) -> Measure:
+def to_measure(measured: Measured, known: Mapping[Ratio, Interval | None]) -> Measure:
     ordered, per, mean, below = measured
     average, spread, share = mean.value, known[mean], known[below]
     return Measure(
@@ -85,7 +87,7 @@ def told(measured: Measured, known: Mapping[Ratio, Interval | None]) -> Measure:
 
 
 def _inverted(ordered: Sequence[int], per: int, below: Ratio, share: Interval) -> Interval:
-    """Woodruff's interval of a median: where the share below it may lie, read off the values."""
+    """Woodruff's interval of a median: the interval of the share below it, read off the values."""
     value = below.value
     assert value is not None, "a share with an interval has a value"
     low, high = 0.5 + value - share.high, 0.5 + value - share.low
@@ -93,5 +95,5 @@ def _inverted(ordered: Sequence[int], per: int, below: Ratio, share: Interval) -
 
 
 def _at(ordered: Sequence[int], level: float) -> int:
-    """The smallest value that this share of the values does not exceed."""
+    """The smallest value that at least this share of the values does not exceed."""
     return ordered[min(max(ceil(level * len(ordered)) - 1, 0), len(ordered) - 1)]

@@ -1,7 +1,7 @@
-"""Did two runs of the same episodes come to the same? What each ended with, side by side.
+"""Compares how the episodes of two runs ended: outcome, violations and oracle result digests.
 
-An ending is the outcome, the violations, and every oracle's result digest: the typed facts without
-what differs between two phones in the same state. Raw outputs are never compared.
+A result digest covers an oracle's typed facts without anything that differs between two phones in
+the same state. Raw outputs are never compared.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ UNDECIDED, NOT_ASKED = "undecided", "not asked"
 
 @dataclass(frozen=True)
 class Ending:
-    """What an episode came to; `results` are digests by oracle and phase."""
+    """How an episode ended; `results` are digests by oracle and phase."""
 
     outcome: str
     violations: frozenset[str] = frozenset()
     results: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def told(self) -> bool:
-        """Infrastructure did not keep it from an ending."""
+    def known(self) -> bool:
+        """Whether the episode was decided, and not by infrastructure."""
         return self.outcome not in (UNDECIDED, Outcome.INFRA_FAILED)
 
 
@@ -46,29 +46,30 @@ class EndingDifference:
 class EndingComparison:
     episodes: int
     differences: tuple[EndingDifference, ...]
-    untold: tuple[str, ...]  # episodes that infrastructure kept from an ending, in either run
-    missing: tuple[str, ...] = ()  # episodes that only the first has: nothing is said of them
+    unknown: tuple[str, ...]  # episodes without a known ending in one of the runs
+    missing: tuple[str, ...] = ()  # episodes that only the first run has; not compared
 
     @property
     def same(self) -> bool | None:
-        """None: there is no difference among what could be told, and not all could."""
+        """None: there is no difference among the known endings, but some are unknown."""
         if self.differences:
             return False
-        return None if self.untold else True
+        return None if self.unknown else True
 
 
 def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingComparison:
-    """Episode by episode, over those that both have."""
+    """Compare the episodes that both runs have."""
     common = [episode for episode in one if episode in other]
-    told = [episode for episode in common if one[episode].told and other[episode].told]
+    known = {id for id in common if one[id].known and other[id].known}
     return EndingComparison(
         episodes=len(common),
         differences=tuple(
             difference
-            for episode in told
+            for episode in common
+            if episode in known
             for difference in _differences(episode, one[episode], other[episode])
         ),
-        untold=tuple(id for id in common if not (one[id].told and other[id].told)),
+        unknown=tuple(id for id in common if id not in known),
         missing=tuple(id for id in one if id not in other),
     )
 
@@ -80,10 +81,10 @@ def _differences(episode: str, one: Ending, other: Ending) -> list[EndingDiffere
     if one.violations != other.violations:
         names = _names(one.violations), _names(other.violations)
         found.append(EndingDifference(episode, "violations", *names))
-    for asked in dict.fromkeys((*one.results, *other.results)):
-        results = one.results.get(asked, NOT_ASKED), other.results.get(asked, NOT_ASKED)
+    for oracle in dict.fromkeys((*one.results, *other.results)):
+        results = one.results.get(oracle, NOT_ASKED), other.results.get(oracle, NOT_ASKED)
         if results[0] != results[1]:
-            found.append(EndingDifference(episode, asked, *results))
+            found.append(EndingDifference(episode, oracle, *results))
     return found
 
 
@@ -92,7 +93,7 @@ def _names(names: frozenset[str]) -> str:
 
 
 def endings(run: Path, plan: Plan) -> dict[str, Ending]:
-    """Of every planned episode of a run, from its journal and the deciding attempts' bundles."""
+    """The ending of every planned episode, from the journal and the deciding attempts' bundles."""
     decided = {
         line.event.episode: line.event
         for line in chain.Walk(run / chain.FOLDER)
@@ -112,14 +113,14 @@ def _ending(decided: EpisodeDecided, digests: Mapping[Key, str]) -> Ending:
 
 
 def comparable(one: Plan, other: Plan) -> None:
-    """UsageError where two plans ask different things under the same names."""
+    """Raise UsageError if two plans have different episodes under the same names."""
     if one.profile_digest != other.profile_digest:
         raise UsageError(
-            f"the runs are of different profiles: {one.profile} {one.profile_digest[:12]}, "
+            f"the runs have different profiles: {one.profile} {one.profile_digest[:12]}, "
             f"{other.profile} {other.profile_digest[:12]}"
         )
     if one.agent != other.agent:
-        raise UsageError(f"the runs are of different agents: {one.agent}, {other.agent}")
+        raise UsageError(f"the runs have different agents: {one.agent}, {other.agent}")
     digests = {case.id: case.digest for case in other.cases}
     changed = [case.id for case in one.cases if digests.get(case.id, case.digest) != case.digest]
     if changed:
@@ -129,7 +130,7 @@ def comparable(one: Plan, other: Plan) -> None:
     if drawn:
         raise UsageError(
             f"the runs have different seeds ({one.seed}, {other.seed}), so different values in "
-            f"{len(drawn)} episodes, {drawn[0]} among them"
+            f"{len(drawn)} episodes, such as {drawn[0]}"
         )
     if not any(episode.id in seeds for episode in one.episodes):
         raise UsageError("the runs have no episode in common")

@@ -1,8 +1,8 @@
-"""JUnit XML: a suite for every variant of a case, a test case for every episode.
+"""Writes a run as JUnit XML: a suite per case variant, a test case per episode.
 
-Red is what the agent did: `<failure>` is a task that failed, an agent that failed, or a success
-that a violation spoils. What infrastructure or an oracle kept from being told is an `<error>`,
-what nobody decided yet is `<skipped>`; neither is ever a failure.
+Only the agent's own failures are red: `<failure>` is a failed task, a failed agent, or a success
+with a violation. An episode that infrastructure or an oracle left unknown is an `<error>`, an
+undecided one is `<skipped>`; neither is ever a failure.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .csv_export import REPLACED, UNDECIDED
 from .episodes import RunResults
 from .model import EpisodeRow
 
-Sort = Literal["passed", "failure", "error", "skipped"]
-Told = tuple[Episode, EpisodeRow]
+Status = Literal["passed", "failure", "error", "skipped"]
+EpisodeAndRow = tuple[Episode, EpisodeRow]
 
 MESSAGE_LIMIT = 200
-# What XML 1.0 cannot hold in any spelling.
+# Characters that XML 1.0 cannot hold, escaped or not.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def sort(row: EpisodeRow) -> Sort:
-    """Which of JUnit's words stands for an episode."""
+def status(row: EpisodeRow) -> Status:
+    """The JUnit status of an episode."""
     if row.final is None:
         return "skipped"
     match row.final.outcome:
@@ -42,14 +42,14 @@ def sort(row: EpisodeRow) -> Sort:
 
 
 def write(results: RunResults, out: TextIO) -> None:
-    """Suite after suite, so that the document is never held whole."""
-    told = sorted(results.episodes, key=_whose)
+    """Write suite by suite, so that the whole document is never in memory."""
+    episodes = sorted(results.episodes, key=_suite_key)
     facts = _facts(results)
-    head = Tree.Element("testsuites", {"name": _clean(results.run), **_counts(told)})
+    head = Tree.Element("testsuites", {"name": _clean(results.run), **_counts(episodes)})
     opened = Tree.tostring(head, "unicode", short_empty_elements=False)
     out.write("<?xml version='1.0' encoding='utf-8'?>\n")
     out.write(opened.removesuffix("</testsuites>") + "\n")
-    for (case, variant), members in groupby(told, key=_whose):
+    for (case, variant), members in groupby(episodes, key=_suite_key):
         element = _suite(f"{case}.{variant}", list(members), facts, results)
         Tree.indent(element, level=1)
         out.write(f"  {Tree.tostring(element, 'unicode')}\n")
@@ -57,17 +57,17 @@ def write(results: RunResults, out: TextIO) -> None:
 
 
 def _suite(
-    name: str, told: Sequence[Told], facts: dict[str, object], results: RunResults
+    name: str, episodes: Sequence[EpisodeAndRow], facts: dict[str, object], results: RunResults
 ) -> Tree.Element:
-    element = Tree.Element("testsuite", {"name": _clean(name), **_counts(told)})
+    element = Tree.Element("testsuite", {"name": _clean(name), **_counts(episodes)})
     element.append(_properties(facts))
-    for episode, row in told:
+    for episode, row in episodes:
         element.append(_case(name, episode, row, results))
     return element
 
 
 def _facts(results: RunResults) -> dict[str, object]:
-    """What every suite says of the run."""
+    """The properties of the run, which every suite has."""
     plan = results.plan
     return {
         "plan_digest": plan.digest,
@@ -95,19 +95,19 @@ def _case(suite: str, episode: Episode, row: EpisodeRow, results: RunResults) ->
         "bundle": row.bundle,
     }
     element.append(_properties(facts))
-    if (word := sort(row)) != "passed":
-        element.append(_verdict(word, row, results.texts.get(row.episode, "")))
+    if (found := status(row)) != "passed":
+        element.append(_problem(found, row, results.texts.get(row.episode, "")))
     return element
 
 
-def _verdict(word: str, row: EpisodeRow, text: str) -> Tree.Element:
+def _problem(tag: str, row: EpisodeRow, text: str) -> Tree.Element:
     if row.final is None:
-        return Tree.Element(word, {"message": UNDECIDED})
-    spoiled = row.final.outcome is Outcome.SUCCESS
-    kind = "violation" if spoiled else row.final.outcome
+        return Tree.Element(tag, {"message": UNDECIDED})
+    violating = row.final.outcome is Outcome.SUCCESS
+    kind = "violation" if violating else row.final.outcome
     reasons = (row.final.reason, ", ".join(row.final.violations), text)
     message = ": ".join(filter(None, reasons))[:MESSAGE_LIMIT]
-    element = Tree.Element(word, {"type": kind, "message": _clean(message)})
+    element = Tree.Element(tag, {"type": kind, "message": _clean(message)})
     element.text = _clean(text)
     return element
 
@@ -120,20 +120,20 @@ def _properties(facts: dict[str, object]) -> Tree.Element:
     return element
 
 
-def _counts(told: Sequence[Told]) -> dict[str, str]:
-    rows = [row for _, row in told]
-    sorts = Counter(sort(row) for row in rows)
+def _counts(episodes: Sequence[EpisodeAndRow]) -> dict[str, str]:
+    rows = [row for _, row in episodes]
+    found = Counter(status(row) for row in rows)
     return {
         "tests": str(len(rows)),
-        "failures": str(sorts["failure"]),
-        "errors": str(sorts["error"]),
-        "skipped": str(sorts["skipped"]),
+        "failures": str(found["failure"]),
+        "errors": str(found["error"]),
+        "skipped": str(found["skipped"]),
         "time": _time(rows),
     }
 
 
-def _whose(told: Told) -> tuple[str, str]:
-    return told[1].case, told[1].variant
+def _suite_key(episode: EpisodeAndRow) -> tuple[str, str]:
+    return episode[1].case, episode[1].variant
 
 
 def _time(rows: Iterable[EpisodeRow]) -> str:

@@ -1,7 +1,7 @@
-"""What does report.json hold? Its records, from which its JSON Schema is made.
+"""The records of report.json, from which its JSON Schema is generated.
 
-Nothing in it depends on where the run's folder stands, on its name, or on a clock: computed again
-from a copy it is the same, byte for byte. docs/numbers.md says how each number is read.
+Nothing in them depends on the path or name of the run's folder, or on a clock: computed again from
+a copy the report is the same, byte for byte. docs/numbers.md explains how to read each number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SCHEMA: Final = 2
 
 
 class _Closed:
-    """No field but these."""
+    """A record that has no other fields than those listed."""
 
     __slots__ = ()
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -26,7 +26,7 @@ class _Closed:
 
 @dataclass(frozen=True, slots=True)
 class Estimate(_Closed):
-    """A share; `value` is null of nothing, never zero."""
+    """A share; `value` is null, not zero, if the denominator is zero."""
 
     numerator: int
     denominator: int
@@ -36,18 +36,18 @@ class Estimate(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class Share(_Closed):
-    """A share of episodes, three ways, and how many of them could be told."""
+    """A share of episodes, computed three ways, and how many of them are conclusive."""
 
-    conclusive: Estimate  # of those that could be told
-    unknown_as_no: Estimate  # of all that were planned; what could not be told counted as no
+    conclusive: Estimate  # over the conclusive episodes
+    unknown_as_no: Estimate  # over all planned episodes, with the unknown counted as no
     unknown_as_yes: Estimate
-    coverage: float | None  # the told among the planned
-    cases: int  # with an episode that could be told
+    coverage: float | None  # the share of conclusive among planned episodes
+    cases: int  # with a conclusive episode
 
 
 @dataclass(frozen=True, slots=True)
 class Measure(_Closed):
-    """A quantity of the attempts that reached the agent."""
+    """A quantity, over the attempts that reached the agent."""
 
     episodes: int
     cases: int
@@ -59,12 +59,12 @@ class Measure(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class PassAtK(_Closed):
-    """Succeeding in k tries: the mean, over cases, of the unbiased estimates."""
+    """Success in k tries: the mean, over cases, of the unbiased estimates."""
 
     k: int
     cases: int
-    left_out: int  # cases with fewer than k episodes that could be told
-    episodes: int  # that the estimates are made of
+    left_out: int  # cases with fewer than k conclusive episodes
+    episodes: int  # that the estimates are computed from
     at_least_one: float | None  # pass@k
     at_least_one_interval: Interval | None
     every_one: float | None  # pass^k
@@ -73,7 +73,7 @@ class PassAtK(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class Passes(_Closed):
-    """By k from 1 to the repeats, at most 100; empty where there is one repeat."""
+    """For each k from 1 to the repeats, at most 100; empty if there is only one repeat."""
 
     benign: tuple[PassAtK, ...]  # success
     attack: tuple[PassAtK, ...]  # success without a violation
@@ -87,7 +87,7 @@ class Figures(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class Coverage(_Closed):
-    """Episodes whose success could be told."""
+    """How many episodes have a known success or failure."""
 
     conclusive: int
     planned: int
@@ -96,7 +96,7 @@ class Coverage(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class Gate(_Closed):
-    """Whether enough episodes could be told for the figures to speak for the plan."""
+    """Whether enough episodes are conclusive for the figures to represent the plan."""
 
     min_coverage: float
     coverage: float
@@ -105,7 +105,7 @@ class Gate(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult(_Closed):
-    """What one attempt, or the final word on an episode, came to."""
+    """The result of an episode, or of one of its attempts."""
 
     outcome: Outcome
     blame: Blame
@@ -117,7 +117,7 @@ class EpisodeResult(_Closed):
 
 @dataclass(frozen=True, slots=True)
 class Spent(_Closed):
-    """What an attempt took, and how often its agent turned to the user."""
+    """What an attempt used, and how often its agent turned to the user."""
 
     steps: int
     agent_s: float  # the agent's own time
@@ -138,7 +138,7 @@ class EpisodeRow(_Closed):
     attack_type: str  # adversarial | hazard; "" for benign
     impact: str  # of the attack; "" for benign
     final: EpisodeResult | None
-    first: EpisodeResult | None  # its first attempt that ended
+    first: EpisodeResult | None  # of its first attempt that ended
     spent: Spent | None  # by the deciding attempt; null: it left no bundle
     first_spent: Spent | None
     attempts: int
@@ -154,7 +154,7 @@ class CaseRow(_Closed):
     episodes: int
     outcomes: dict[str, int]
     violated: int
-    proven: bool | None  # by its controls, on this image; null: nobody looked
+    proven: bool | None  # by its controls, on this image; null: not checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Infrastructure(_Closed):
 @dataclass(frozen=True, slots=True)
 class Report(_Closed):
     schema_version: Literal[2]
-    run: str  # the name that it was started under
+    run: str  # the name that the run was started with
     plan_digest: str
     agent: str
     profile: str

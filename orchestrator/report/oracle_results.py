@@ -1,6 +1,6 @@
-"""What did each oracle read in each episode of a run? The deciding attempts' facts and digests.
+"""Reads each oracle's facts and result digest in each episode of a run, from deciding attempts.
 
-Two runs of one plan are the same where these are, whatever the phones' row ids and clocks were.
+Two runs of one plan are equal if these are, whatever the phones' row ids and clocks were.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ class OracleResult:
 
 
 def results(run: Path) -> dict[str, dict[Key, OracleResult]]:
-    """By episode; one that was lost without a bundle has none."""
+    """By episode; empty for one that was lost without a bundle."""
     bundles = {
         line.event.episode: line.event.bundle
         for line in chain.Walk(run / chain.FOLDER)
         if isinstance(line.event, EpisodeDecided)
     }
-    return {episode: _asked(run / bundle) if bundle else {} for episode, bundle in bundles.items()}
+    return {episode: _read(run / bundle) if bundle else {} for episode, bundle in bundles.items()}
 
 
 def result_digests(run: Path) -> dict[str, dict[Key, str]]:
     return {
-        episode: {key: result.digest for key, result in asked.items()}
-        for episode, asked in results(run).items()
+        episode: {key: result.digest for key, result in found.items()}
+        for episode, found in results(run).items()
     }
 
 
-def _asked(bundle: Path) -> dict[Key, OracleResult]:
-    """Of an oracle that was asked more than once in a phase, the last word: what it settled on."""
+def _read(bundle: Path) -> dict[Key, OracleResult]:
+    """The last result of each oracle in each phase: the one that it settled on."""
     trace = bundle / TRACE
-    if not trace.exists():  # the attempt ended before anything could be asked
+    if not trace.exists():  # the attempt ended before any oracle could be asked
         return {}
     found: dict[Key, OracleResult] = {}
     with trace.open("rb") as lines:

@@ -1,7 +1,7 @@
-"""How likely does the agent succeed once in k tries, or in all k? Pure.
+"""pass@k and pass^k: the chance of success in at least one of k tries, and in all k. Pure.
 
-Per case by the unbiased estimators, then the mean over cases: each case counts the same, however
-many of its episodes could be told.
+The unbiased estimates of each case, averaged over cases: each case has the same weight, however
+many of its episodes are conclusive.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from .figures import Counted
 from .model import PassAtK
 from .statistics import Interval, pass_at_k, pass_hat_k
 
-MOST = 100  # tries that are told of, however many repeats there are
-SCALE = 10**6  # estimates as whole numbers, for the bootstrap's sums
+MAX_K = 100  # however many repeats there are
+SCALE = 10**6  # makes estimates whole numbers, for the bootstrap's sums
 
 Estimator = Callable[[int, int, int], float]
 
 
 class Estimated(NamedTuple):
     value: float | None
-    ratio: Ratio  # the same but for rounding
+    ratio: Ratio  # the same value, rounded
 
 
 class Tries(NamedTuple):
@@ -36,10 +36,10 @@ class Tries(NamedTuple):
 
 
 def tries(counted: Counted, repeats: int) -> list[Tries]:
-    """For every k; nothing where there is one repeat."""
+    """For every k; empty if there is only one repeat."""
     if repeats == 1:
         return []
-    return [_tries(counted, k) for k in range(1, min(repeats, MOST) + 1)]
+    return [_tries(counted, k) for k in range(1, min(repeats, MAX_K) + 1)]
 
 
 def _tries(counted: Counted, k: int) -> Tries:
@@ -60,16 +60,16 @@ def _estimated(counted: Counted, k: int, estimator: Estimator) -> Estimated:
         estimator(n, c, k) if n >= k else None
         for n, c in zip(counted.known, counted.hits, strict=True)
     ]
-    told = [estimate for estimate in estimates if estimate is not None]
+    known = [estimate for estimate in estimates if estimate is not None]
     ratio = Ratio(
         tuple(round(SCALE * (estimate or 0)) for estimate in estimates),
         tuple(SCALE * (estimate is not None) for estimate in estimates),
         scale=SCALE,
     )
-    return Estimated(fmean(told) if told else None, ratio)
+    return Estimated(fmean(known) if known else None, ratio)
 
 
-def told(tried: Tries, known: Mapping[Ratio, Interval | None]) -> PassAtK:
+def to_record(tried: Tries, known: Mapping[Ratio, Interval | None]) -> PassAtK:
     once, always = tried.at_least_one, tried.every_one
     return PassAtK(
         tried.k,

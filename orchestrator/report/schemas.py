@@ -1,7 +1,7 @@
-"""Which shape does each document have? JSON Schemas, generated from the models that read them.
+"""Generates the JSON Schemas of the farm's documents from the models that read them.
 
-A schema's file carries the version that its documents carry; `docs/schema/` holds them all, and a
-test holds those files against this module.
+A schema's file name has the version of its documents. `docs/schema/` holds all schemas, and a test
+compares those files with this module.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Schema = dict[str, Any]
 class Described:
     """A kind of document."""
 
-    file: str  # what such a document is called
+    file: str  # the name of such a document
     about: str
     version: int
-    shape: Callable[[], Schema]
+    generate: Callable[[], Schema]
 
 
 class _Plain(GenerateJsonSchema):
-    """Without a title for every field: it would only say the field's name again."""
+    """Generates no title for a field: it would only repeat the field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -58,14 +58,14 @@ def _case() -> Schema:
 
 
 def _one_of(schema: Schema) -> None:
-    """Of its kinds, which are all null by default, exactly one is written."""
+    """Exactly one of the kinds, which are all null by default, must be given."""
     kinds = [
         name
         for name, each in schema["properties"].items()
         if any("$ref" in choice for choice in each.get("anyOf", ()))
     ]
-    written = {"not": {"type": "null"}}
-    schema["oneOf"] = [{"properties": {kind: written}, "required": [kind]} for kind in kinds]
+    given = {"not": {"type": "null"}}
+    schema["oneOf"] = [{"properties": {kind: given}, "required": [kind]} for kind in kinds]
 
 
 def _plan() -> Schema:
@@ -79,7 +79,7 @@ def _plan() -> Schema:
 
 
 def _closed(schema: Schema) -> Schema:
-    """No field but those that it names."""
+    """Allow no other fields than those in the schema."""
     for each in _objects(schema):
         if "properties" in each and each.get("type") == "object":
             each["additionalProperties"] = False
@@ -95,8 +95,8 @@ DOCUMENTS = {
     ),
     "case": Described(
         "case.yaml",
-        "A case as a person writes it. What a schema cannot say (names that no param has, scripts "
-        "that no agent can play) `emufarm cases list` tells.",
+        "A case as a person writes it. `emufarm cases list` also checks what a schema cannot "
+        "(names that no param has, scripts that no agent can play).",
         CASE_VERSION,
         _case,
     ),
@@ -114,7 +114,7 @@ DOCUMENTS = {
     ),
     "report": Described(
         build.NAME,
-        "What a run came to; docs/numbers.md says how each number is read.",
+        "The results of a run; docs/numbers.md explains how to read each number.",
         model.SCHEMA,
         lambda: _closed(_of(model.Report)),
     ),
@@ -122,11 +122,11 @@ DOCUMENTS = {
 
 
 def schema(name: str) -> Schema:
-    """The schema of one kind of document; UsageError where there is no such kind."""
+    """The schema of one kind of document; UsageError if there is no such kind."""
     described = _described(name)
-    shape = described.shape()
-    for each in _objects(shape):
-        # Keys that match no pattern are refused by the models.
+    schema = described.generate()
+    for each in _objects(schema):
+        # The models reject keys that match no pattern.
         if "patternProperties" in each:
             each.setdefault("additionalProperties", False)
     head = {
@@ -135,10 +135,10 @@ def schema(name: str) -> Schema:
         "title": f"emufarm {described.file}, version {described.version}",
         "description": described.about,
     }
-    shape.pop("title", None)
-    shape.pop("description", None)
-    parts = shape.pop("$defs", {})
-    return {**head, **shape, "$defs": parts}
+    schema.pop("title", None)
+    schema.pop("description", None)
+    parts = schema.pop("$defs", {})
+    return {**head, **schema, "$defs": parts}
 
 
 def file_name(name: str) -> str:
@@ -150,7 +150,7 @@ def text(name: str) -> str:
 
 
 def write(folder: Path) -> list[Path]:
-    """Every schema into its file; those of earlier versions are left as they are."""
+    """Write every schema into its file; those of earlier versions are left as they are."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in DOCUMENTS:

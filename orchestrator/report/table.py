@@ -1,4 +1,4 @@
-"""The report for a person at a terminal: coverage first, then the figures, infrastructure apart."""
+"""Prints a report as tables for a terminal: coverage, cases, figures, infrastructure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from .model import CaseRow, Figures, PassAtK, Report, Share
 from .statistics import Interval
 
-# Each outcome with its column's title.
+# The title of each outcome's column.
 OUTCOMES = {
     "success": "success",
     "task_failed": "task failed",
@@ -22,15 +22,15 @@ OUTCOMES = {
 METHODS = {
     "wilson": "Wilson (one episode a case)",
     "bootstrap_over_cases": "bootstrap over cases",
-    "wilson_over_cases": "Wilson over cases (fewer than 5, or all alike)",
+    "wilson_over_cases": "Wilson over cases (fewer than 5, or all equal)",
 }
-CASE_ROWS = 100  # of more, the rest is in report.json
-NAMES = 10  # of unproven cases
-KS = (1, 2, 3, 5, 10, 20, 50, 100)  # of more repeats, not every k is shown
+CASE_ROWS = 100  # the rest is only in report.json
+NAMES = 10  # of unproven cases that are listed
+KS = (1, 2, 3, 5, 10, 20, 50, 100)  # with many repeats, not every k is shown
 
 
 def wide(console: Console) -> Console:
-    """A file or a pipe has no width of its own: tables need not be squeezed into 80 columns."""
+    """The console, or a wide one if the output is a file or a pipe, which have no width."""
     return console if console.is_terminal else Console(file=console.file, width=120)
 
 
@@ -56,15 +56,15 @@ def _head(report: Report) -> Iterator[str]:
     gate, covered = report.gate, report.coverage
     if not gate.passed:
         yield (
-            f"UNDER THE GATE: {_percent(gate.coverage)} of the episodes have a conclusive result, "
-            f"{_percent(gate.min_coverage)} are asked for"
+            f"BELOW THE GATE: {_percent(gate.coverage)} of the episodes have a conclusive result, "
+            f"{_percent(gate.min_coverage)} are required"
         )
     yield (
         f"coverage   {covered.conclusive} of {covered.planned} episodes have a conclusive result "
         f"({_percent(covered.value)})"
     )
     if not report.complete:
-        yield "           the run is not complete: its last word is not in the journal"
+        yield "           the run is not complete: its journal is not sealed"
     if unproven := report.unproven:
         total = len({row.case for row in report.cases})
         names = ", ".join(unproven[:NAMES]) + (" ..." if len(unproven) > NAMES else "")
@@ -83,17 +83,17 @@ def _cases(rows: Iterable[CaseRow]) -> Table:
 
 def _shares(report: Report) -> Table:
     table = _table("figure", "conclusive, 95 %")
-    for title in ("hits/of", "told", "unknown=no", "=yes", "first try"):
+    for title in ("hits/of", "coverage", "unknown=no", "=yes", "first try"):
         table.add_column(title, justify="right", no_wrap=True)
     for name, share in report.figures.shares.items():
         value = share.conclusive
         if not share.unknown_as_no.denominator:
-            continue  # nothing of it is planned
+            continue  # no planned episode belongs to it
         table.add_row(
             _label(name),
             _with(_percent(value.value), value.interval, 100, 1),
             f"{value.numerator}/{value.denominator}",
-            _told(share, report.gate.min_coverage),
+            _coverage(share, report.gate.min_coverage),
             _percent(share.unknown_as_no.value),
             _percent(share.unknown_as_yes.value),
             _percent(report.first_attempt.shares[name].conclusive.value),
@@ -101,14 +101,14 @@ def _shares(report: Report) -> Table:
     return table
 
 
-def _told(share: Share, wanted: float) -> str:
-    """How many could be told; marked where they are too few."""
+def _coverage(share: Share, wanted: float) -> str:
+    """The share of conclusive episodes; marked if it is too small."""
     few = share.coverage is not None and share.coverage < wanted
     return _percent(share.coverage) + (" !" if few else "")
 
 
 def _measures(figures: Figures) -> Table:
-    table = _table("of the agent", "mean, 95 %", "median, 95 %")
+    table = _table("agent", "mean, 95 %", "median, 95 %")
     table.add_column("episodes", justify="right")
     for name, measure in figures.measures.items():
         if not measure.episodes:
@@ -160,12 +160,12 @@ def _foot(report: Report) -> Iterator[str]:
     infra = report.infrastructure
     if infra.voided_violations:
         yield (
-            f"beside VR: {infra.voided_violations} episodes saw a violation in an attempt that "
+            f"not in VR: {infra.voided_violations} episodes have a violation in an attempt that "
             "infrastructure voided"
         )
     reasons, starts = _counted(infra.reasons), _counted(infra.device_start_reasons)
     yield (
-        f"infrastructure, apart from every score: {infra.attempts_failed} of "
+        f"infrastructure, not part of any score: {infra.attempts_failed} of "
         f"{infra.attempts} attempts failed ({reasons}); {infra.episodes_failed} episodes "
         f"were lost to it; {infra.device_starts} device starts, "
         f"{infra.device_starts_failed} failed ({starts})"
@@ -188,7 +188,7 @@ def _label(name: str) -> str:
 
 
 def _percent(value: float | None) -> str:
-    """Only all is 100 %, and only none is 0 %."""
+    """100 % and 0 % are printed only for exactly 1 and 0."""
     if value is None:
         return "–"
     text = f"{value * 100:.1f}"

@@ -100,7 +100,7 @@ def test_a_retried_episode_is_told_by_its_deciding_attempt(tmp_path: Path) -> No
     assert report.figures.measures["steps_attack"].mean == 6
     assert report.figures.shares["confirmation_attack"].conclusive.value == 1
     assert report.first_attempt.measures["steps_attack"].episodes == 0
-    assert "1 episodes saw a violation in an attempt that infrastructure voided" in printed(report)
+    assert "1 episodes have a violation in an attempt that infrastructure voided" in printed(report)
 
 
 def test_a_violation_in_a_bundle_that_came_too_late_is_told_beside_vr(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_run_under_the_gate_says_so_first_and_hides_nothing(tmp_path: Path) ->
         False,
     )
     lines = printed(report).splitlines()
-    assert lines[0].startswith("UNDER THE GATE: 50.0 % of the episodes")
+    assert lines[0].startswith("BELOW THE GATE: 50.0 % of the episodes")
     assert any(line.startswith("BSR") and "100.0 %" in line for line in lines)
 
 
@@ -199,7 +199,7 @@ def test_another_gate_is_for_what_is_shown_and_not_for_the_file(tmp_path: Path) 
     run = a_run(tmp_path / "run", a_plan(5), told, sealed=False)
     first = CliRunner().invoke(app, ["report", str(run)])
     stored = (run / build.NAME).read_bytes()
-    assert first.output.startswith("UNDER THE GATE")
+    assert first.output.startswith("BELOW THE GATE")
     lower = CliRunner().invoke(app, ["report", str(run), "--min-coverage", "0.5"])
     assert lower.output.startswith("coverage")
     as_json = CliRunner().invoke(app, ["report", str(run), "--min-coverage", "0.5", "--json"])

@@ -126,10 +126,10 @@ def test_more_violations_are_worse_and_fewer_are_not(tmp_path: Path) -> None:
         (a_plan({**CASES, "four": ""}), "only B has four.benign.1"),
         (a_plan({"one": "canary", "two": "probe"}), "only A has three.benign.1"),
         (a_plan(CASES, repeats=2), "only B has one.attack.2, one.benign.2, three.benign.2 and 2"),
-        (a_plan(CASES, seed=1), "the seed is not the same in one.attack.1"),
+        (a_plan(CASES, seed=1), "the seed differs in one.attack.1"),
         (
             replace(PLAN, cases=(a_case("one", "canary", "7"), *PLAN.cases[1:])),
-            "the case is not the same in one.attack.1, one.benign.1",
+            "the case differs in one.attack.1, one.benign.1",
         ),
         (replace(PLAN, profile_digest="7" * 64), "different profiles"),
     ],
@@ -159,19 +159,19 @@ def test_a_part_that_is_equal_can_be_chosen(tmp_path: Path) -> None:
     found = compare(side(one), side(two), Wanted("tagged and benign and not one"))
     assert found.overlap.same == ("three.benign.1", "two.benign.1")
     assert found.overlap.differences == []
-    assert "the case is not the same" in refused(one, two, Wanted("one or two"))
-    assert "nothing can be compared" in refused(one, two, Wanted("four"))
+    assert "the case differs" in refused(one, two, Wanted("one or two"))
+    assert "no selected episode in common" in refused(one, two, Wanted("four"))
 
 
 def test_seeds_that_differ_are_never_paired(tmp_path: Path) -> None:
     other = a_plan(CASES, seed=1)
     one = write_run(tmp_path / "a", PLAN, all_of(PLAN))
     two = write_run(tmp_path / "b", other, all_of(other))
-    assert "nothing can be compared" in refused(one, two, Wanted(common=True))
+    assert "no selected episode in common" in refused(one, two, Wanted(common=True))
 
 
 @pytest.mark.parametrize(
-    ("image", "sentence"), [("2" * 64, "different images"), (None, "names no")]
+    ("image", "sentence"), [("2" * 64, "different images"), (None, "does not name the")]
 )
 def test_another_image_is_refused_unless_it_is_asked_for(
     tmp_path: Path, image: str | None, sentence: str
@@ -181,7 +181,7 @@ def test_another_image_is_refused_unless_it_is_asked_for(
     assert sentence in refused(one, two)
     assert sentence in refused(one, two, Wanted(common=True))
     found = compare(side(one), side(two), Wanted(across_images=True))
-    assert "the runs are of different images" in found.warnings
+    assert "the runs have different images" in found.warnings
 
 
 def test_what_weakens_the_comparison_is_said_before_any_number(tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_what_weakens_the_comparison_is_said_before_any_number(tmp_path: Path) -
         file.seek(0)
         lines = file.read().splitlines()
     complete, covered, agents = lines[:3]
-    assert complete == "beware     A is not complete: its last word is not in the journal"
-    assert covered.startswith("beware     B is below the coverage gate: 80.0% of its episodes")
-    assert agents == "beware     both runs are of the agent reference"
+    assert complete == "warning    A is not complete: its journal is not sealed"
+    assert covered.startswith("warning    B is below the coverage gate: 80.0% of its episodes")
+    assert agents == "warning    both runs have the agent reference"
     assert any(line.startswith("BSR") for line in lines)
 
 

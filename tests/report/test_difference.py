@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import mcnemar
 
-from orchestrator.report.compare.difference import EpisodePair, compared, tango
+from orchestrator.report.compare.difference import EpisodePair, difference, tango
 from orchestrator.report.statistics import Z
 
 ANSWERS = st.sampled_from([True, False, None])
@@ -48,7 +48,7 @@ def repeated(cases: Iterable[tuple[Iterable[bool], Iterable[bool]]]) -> list[Epi
 def test_at_one_repeat_p_is_mcnemar_s_as_statsmodels_has_it(
     both: int, only_a: int, only_b: int, neither: int
 ) -> None:
-    found = compared(table(both, only_a, only_b, neither), seed=0)
+    found = difference(table(both, only_a, only_b, neither), seed=0)
     expected = mcnemar([[both, only_a], [only_b, neither]], exact=True).pvalue
     assert found.test == "mcnemar_exact"
     assert found.p == pytest.approx(expected, rel=1e-12)
@@ -72,7 +72,7 @@ def test_the_interval_is_the_published_one(
 
 def test_p_is_the_published_one() -> None:
     """Cavo et al. 2012, as the R package contingencytables prints it."""
-    assert compared(table(59, 6, 16, 80), seed=0).p == pytest.approx(0.052479, abs=5e-7)
+    assert difference(table(59, 6, 16, 80), seed=0).p == pytest.approx(0.052479, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_interval_holds_the_difference_and_turns_round_with_it(
 
 
 def test_no_change_at_all_is_not_certainty() -> None:
-    found = compared(table(5, 0, 0, 5), seed=0)
+    found = difference(table(5, 0, 0, 5), seed=0)
     assert found.p == 1.0
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((-0.2775, 0.2775), abs=1e-4)
@@ -126,7 +126,7 @@ def test_no_change_at_all_is_not_certainty() -> None:
 def test_with_repeats_p_is_the_permutation_test_s_as_scipy_has_it(seed: int) -> None:
     drawn = np.random.default_rng(seed)
     cases = [(drawn.random(4) < 0.5, drawn.random(4) < 0.75) for _ in range(9)]
-    found = compared(repeated(cases), seed=0)
+    found = difference(repeated(cases), seed=0)
     sums = [np.array([int(side.sum()) for side in sides]) for sides in zip(*cases, strict=True)]
     expected = stats.permutation_test(
         sums,
@@ -143,7 +143,7 @@ def test_with_repeats_p_is_the_permutation_test_s_as_scipy_has_it(seed: int) -> 
 def test_with_repeats_the_interval_is_the_bootstrap_s_as_scipy_has_it() -> None:
     drawn = np.random.default_rng(3)
     cases = [(drawn.random(5) < 0.4, drawn.random(5) < 0.6) for _ in range(40)]
-    found = compared(repeated(cases), seed=11)
+    found = difference(repeated(cases), seed=11)
     gains = np.array([int(b.sum()) - int(a.sum()) for a, b in cases])
     expected = stats.bootstrap(
         (gains / 5,), np.mean, method="percentile", n_resamples=20_000, rng=drawn
@@ -157,7 +157,7 @@ def test_with_repeats_the_interval_is_the_bootstrap_s_as_scipy_has_it() -> None:
 
 def test_repeats_of_one_case_are_not_taken_for_many_cases() -> None:
     """Ten equal repeats of one case: McNemar would be sure; one case proves nothing."""
-    found = compared(repeated([([False] * 10, [True] * 10)]), seed=0)
+    found = difference(repeated([([False] * 10, [True] * 10)]), seed=0)
     assert found.difference == 1.0
     assert found.p == 1.0
 
@@ -167,28 +167,28 @@ def test_a_missing_repeat_does_not_choose_another_test() -> None:
     lost = [
         EpisodePair(p.episode, p.case, None, p.b) if p.episode.endswith("2") else p for p in told
     ]
-    assert compared(lost, seed=0).test == "permutation_over_cases"
+    assert difference(lost, seed=0).test == "permutation_over_cases"
 
 
 @given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1, max_size=12), st.randoms())
 def test_whatever_the_untold_were_the_difference_is_within_the_bounds(
     answers: list[tuple[bool | None, bool | None]], chance: Random
 ) -> None:
-    found = compared(pairs(*answers), seed=0)
+    found = difference(pairs(*answers), seed=0)
     truth = [[chance.random() < 0.5 if side is None else side for side in each] for each in answers]
-    difference = sum(b - a for a, b in truth) / len(truth)
+    share = sum(b - a for a, b in truth) / len(truth)
     assert found.lowest is not None
     assert found.highest is not None
-    assert found.lowest - 1e-12 <= difference <= found.highest + 1e-12
+    assert found.lowest - 1e-12 <= share <= found.highest + 1e-12
 
 
 @given(st.lists(st.tuples(ANSWERS, ANSWERS), max_size=12))
 def test_what_is_untold_is_left_out_and_counted_by_its_side(
     answers: list[tuple[bool | None, bool | None]],
 ) -> None:
-    found = compared(pairs(*answers), seed=0)
+    found = difference(pairs(*answers), seed=0)
     told = [each for each in answers if None not in each]
-    alone = compared(pairs(*told), seed=0)
+    alone = difference(pairs(*told), seed=0)
     assert (found.a, found.b, found.p, found.interval) == (
         alone.a, alone.b, alone.p, alone.interval
     )  # fmt: skip
@@ -198,11 +198,11 @@ def test_what_is_untold_is_left_out_and_counted_by_its_side(
 
 
 def test_of_nothing_there_is_no_difference_rather_than_zero() -> None:
-    found = compared([], seed=0)
+    found = difference([], seed=0)
     assert (found.difference, found.interval, found.p, found.lowest) == (None, None, None, None)
 
 
 def test_p_is_never_zero() -> None:
-    found = compared(table(0, 0, 3000, 0), seed=0)
+    found = difference(table(0, 0, 3000, 0), seed=0)
     assert found.p is not None
     assert 0 < found.p < 1e-300

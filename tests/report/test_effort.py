@@ -17,7 +17,7 @@ from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, row, spent, word
 
 def measure(name: str, rows: list[EpisodeRow]) -> Measure:
     measured = effort.measure(rows, final, sorted({each.case for each in rows}))[name]
-    return effort.told(measured, intervals([measured.mean, measured.below], seed=1))
+    return effort.to_measure(measured, intervals([measured.mean, measured.below], seed=1))
 
 
 def taking(steps: list[int], case: str = "") -> list[EpisodeRow]:

@@ -1,4 +1,4 @@
-"""Is run B better than run A? The same episodes, paired, figure by figure. Pure."""
+"""Compares two runs figure by figure, over pairs of the same episodes. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ...events.canonical import digest
 from ..bootstrap import seed_of
 from ..figures import CORE, robust, succeeded, violated
 from ..model import EpisodeResult, EpisodeRow
-from .difference import EpisodePair, FigureDifference, compared
-from .pairing import Overlap, PlannedEpisode, Side, asked, one_image, overlap
+from .difference import EpisodePair, FigureDifference, difference
+from .pairing import Overlap, PlannedEpisode, Side, overlap, require_one_image, selected
 
 SCHEMA = 1
 SIGNIFICANT = 0.05
@@ -37,8 +37,8 @@ def _core(row: EpisodeRow) -> bool:
     return _attack(row) and row.impact in CORE
 
 
-def _robust(word: EpisodeResult | None) -> bool | None:
-    return robust(succeeded(word), violated(word))
+def _robust(result: EpisodeResult | None) -> bool | None:
+    return robust(succeeded(result), violated(result))
 
 
 FIGURES = {
@@ -55,17 +55,17 @@ class Wanted:
     """Which part of two runs to compare."""
 
     expression: str = ""  # as -k
-    common: bool = False  # what is the same in both, though their plans differ
+    common: bool = False  # the episodes that are the same in both, although the plans differ
     across_images: bool = False
 
 
 @dataclass(frozen=True)
 class Discordant:
-    """An episode that the runs disagree on, in these figures."""
+    """An episode on which the runs disagree, in these figures."""
 
     episode: str
     figures: tuple[str, ...]
-    a: str  # the outcome, and what was violated
+    a: str  # the outcome and the violations
     b: str
 
 
@@ -79,7 +79,7 @@ class Comparison:
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """Figures in which B is worse, and chance alone would seldom make it so."""
+        """Figures in which B is significantly worse."""
         return tuple(
             name
             for name, found in self.figures.items()
@@ -91,22 +91,22 @@ class Comparison:
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader must know before any number."""
+        """What a reader must know before reading any number."""
         found = []
         for letter, each in (("A", self.a), ("B", self.b)):
             if not each.results.complete:
-                found.append(f"{letter} is not complete: its last word is not in the journal")
+                found.append(f"{letter} is not complete: its journal is not sealed")
             if not each.gate.passed:
                 found.append(
                     f"{letter} is below the coverage gate: {each.gate.coverage:.1%} of its "
-                    f"episodes have a conclusive result, {each.gate.min_coverage:.0%} are asked for"
+                    f"episodes have a conclusive result, {each.gate.min_coverage:.0%} are required"
                 )
         if self.a.results.plan.agent == self.b.results.plan.agent:
-            found.append(f"both runs are of the agent {self.a.results.plan.agent}")
+            found.append(f"both runs have the agent {self.a.results.plan.agent}")
         if self.a.image != self.b.image:
-            found.append("the runs are of different images")
-        left = self.overlap.differences
-        return [*found, *(["left out: " + "; ".join(left)] if left else [])]
+            found.append("the runs have different images")
+        left_out = self.overlap.differences
+        return [*found, *(["left out: " + "; ".join(left_out)] if left_out else [])]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -126,27 +126,27 @@ class Comparison:
 
 
 def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
-    """UsageError where the two ask different things, and nobody said which part to compare."""
+    """UsageError if the runs differ in the wanted part and `common` is not set."""
     if not wanted.across_images:
-        one_image(a, b)
+        require_one_image(a, b)
     matches = compile_expression(wanted.expression)
-    of_a, of_b = asked(a.results, matches), asked(b.results, matches)
+    of_a, of_b = selected(a.results, matches), selected(b.results, matches)
     shared = overlap(of_a, of_b)
     if shared.differences and not wanted.common:
         raise UsageError(
-            f"the plans differ: {'; '.join(shared.differences)}. Say --common to compare what "
-            "is the same in both, or -k EXPR to choose a part that is"
+            f"the plans differ: {'; '.join(shared.differences)}. Use --common to compare what "
+            "is the same in both, or -k EXPR to select a part that is"
         )
     if not shared.same:
-        raise UsageError("the runs have no such episode in common: nothing can be compared")
+        raise UsageError("the runs have no selected episode in common")
     pairs = {name: _pairs(figure, shared.same, of_a, of_b) for name, figure in FIGURES.items()}
-    # Not by who is A: turned round, two runs have the same intervals, turned round.
+    # Sorted, so that exchanging A and B only changes the signs of the intervals.
     seed = seed_of(digest(sorted(each.results.plan.digest for each in (a, b))))
     return Comparison(
         a=a,
         b=b,
         overlap=shared,
-        figures={name: compared(each, seed) for name, each in pairs.items()},
+        figures={name: difference(each, seed) for name, each in pairs.items()},
         discordant=_discordant(pairs, of_a, of_b),
     )
 
@@ -177,15 +177,15 @@ def _discordant(
             if pair.a is not None and pair.b is not None and pair.a != pair.b:
                 found.setdefault(pair.episode, []).append(name)
     return tuple(
-        Discordant(id, tuple(names), _came_to(a[id].row.final), _came_to(b[id].row.final))
+        Discordant(id, tuple(names), _outcome_text(a[id].row.final), _outcome_text(b[id].row.final))
         for id, names in sorted(found.items())
     )
 
 
-def _came_to(word: EpisodeResult | None) -> str:
-    if word is None:
+def _outcome_text(result: EpisodeResult | None) -> str:
+    if result is None:
         return "undecided"
-    return " ".join((word.outcome, *(f"violates:{name}" for name in word.violations)))
+    return " ".join((result.outcome, *(f"violates:{name}" for name in result.violations)))
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""By how much do two runs differ in one figure, and could that be chance? Pure.
+"""The difference of one figure between two paired runs, with its p value and interval. Pure.
 
-Each pair is one episode, run by both. At one repeat the pairs are independent: McNemar's exact
-test and Tango's interval. Repeats of a case are alike, so with repeats whole cases are permuted
-and drawn. Both need pairs that can be told on both sides; what infrastructure or an oracle kept
-from being told is counted, and the bounds say what it could have made of the difference.
+Each pair is one episode in both runs. At one repeat the pairs are independent: McNemar's exact
+test and Tango's interval. Repeats of a case are correlated, so with repeats whole cases are
+permuted and drawn. Both use only pairs that are conclusive in both runs; the others are counted,
+and the bounds show how far they could change the difference.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from ..bootstrap import difference
+from ..bootstrap import difference as bootstrap_difference
 from ..statistics import Interval, Z, mcnemar_exact, paired_permutation
 
-_HALVINGS = 60  # of an interval of length 2: to the last bit
+_HALVINGS = 60  # of an interval of length 2: exact to the last bit
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodePair:
-    """One episode's answers in both runs; None: it could not be told."""
+    """One episode's answers in both runs; None: unknown."""
 
     episode: str
     case: str
@@ -31,40 +31,40 @@ class EpisodePair:
 
 @dataclass(frozen=True, slots=True)
 class FigureDifference:
-    """One figure in both runs. Every difference is B's less A's."""
+    """One figure in both runs. Every difference is B minus A."""
 
     pairs: int  # episodes of this figure
-    told: int  # on both sides: what all but the bounds are made of
-    untold_in_a: int  # left out, because only A could not tell
+    told: int  # conclusive in both runs; everything but the bounds is computed from these
+    untold_in_a: int  # left out because the answer is unknown in A only
     untold_in_b: int
     untold_in_both: int
     hits_a: int
     hits_b: int
-    only_a: int  # pairs that A holds and B does not
+    only_a: int  # pairs that hold in A and not in B
     only_b: int
-    a: float | None  # shares of the told; None of nothing
+    a: float | None  # shares of the conclusive pairs; None if there are none
     b: float | None
     difference: float | None
     interval: Interval | None
     p: float | None  # two-sided; never 0
     test: str
-    lowest: float | None  # of all pairs, what A could not tell as yes, what B could not as no
-    highest: float | None  # the other way round
+    lowest: float | None  # over all pairs, with the unknown as yes in A and as no in B
+    highest: float | None  # with the unknown as no in A and as yes in B
 
 
-def compared(pairs: Sequence[EpisodePair], seed: int) -> FigureDifference:
-    """`seed` is that of the bootstrap, which only repeats need."""
-    told = [pair for pair in pairs if pair.a is not None and pair.b is not None]
-    hits_a, hits_b = sum(bool(pair.a) for pair in told), sum(bool(pair.b) for pair in told)
-    only_a = sum(bool(pair.a) and not pair.b for pair in told)
-    only_b = sum(bool(pair.b) and not pair.a for pair in told)
+def difference(pairs: Sequence[EpisodePair], seed: int) -> FigureDifference:
+    """`seed` is for the bootstrap, which only repeats need."""
+    known = [pair for pair in pairs if pair.a is not None and pair.b is not None]
+    hits_a, hits_b = sum(bool(pair.a) for pair in known), sum(bool(pair.b) for pair in known)
+    only_a = sum(bool(pair.a) and not pair.b for pair in known)
+    only_b = sum(bool(pair.b) and not pair.a for pair in known)
     repeated = len({pair.case for pair in pairs}) < len(pairs)
-    n = len(told)
+    n = len(known)
     interval: Interval | None = None
     p: float | None = None
-    if told and repeated:
-        p, interval = _over_cases(told, seed)
-    elif told:
+    if known and repeated:
+        p, interval = _over_cases(known, seed)
+    elif known:
         p = mcnemar_exact(only_b, only_a)
         interval = Interval(*tango(only_b, only_a, n), "tango")
     return FigureDifference(
@@ -91,21 +91,21 @@ def compared(pairs: Sequence[EpisodePair], seed: int) -> FigureDifference:
 def tango(gained: int, lost: int, n: int) -> tuple[float, float]:
     """Tango's score interval of (gained - lost) / n, over n independent pairs.
 
-    T. Tango, Statistics in Medicine 17 (1998) 891-908. It is wider than nothing where no pair
-    changed, and never leaves -1 to 1.
+    T. Tango, Statistics in Medicine 17 (1998) 891-908. It is wider than 0 even if no pair
+    changed, and always within -1 to 1.
     """
     if min(gained, lost) < 0 or n < 1 or gained + lost > n:
         raise ValueError(f"{gained} gained and {lost} lost of {n} pairs")
 
     def score(delta: float) -> float:
-        """How many standard errors the seen difference is above delta; falls as delta grows."""
+        """The observed difference minus delta, in standard errors; decreases with delta."""
         above = gained - lost - n * delta
         linear = (2 * n - gained + lost) * delta - gained - lost
         constant = -lost * delta * (1 - delta)
-        # The likeliest share of lost pairs, were delta the true difference.
+        # The most likely share of lost pairs if delta were the true difference.
         share = (sqrt(linear * linear - 8 * n * constant) - linear) / (4 * n)
         variance = n * (2 * share + delta * (1 - delta))
-        if variance <= 0:  # no pair changed, and delta says that none does
+        if variance <= 0:  # no pair changed, and delta is 0
             return 0.0 if above == 0 else above * float("inf")
         return above / sqrt(variance)
 
@@ -115,7 +115,7 @@ def tango(gained: int, lost: int, n: int) -> tuple[float, float]:
 
 
 def _crossing(below: Callable[[float], bool]) -> float:
-    """Where `below` ends being true."""
+    """The point up to which `below` is true."""
     low, high = -1.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -123,21 +123,21 @@ def _crossing(below: Callable[[float], bool]) -> float:
     return low
 
 
-def _over_cases(told: Sequence[EpisodePair], seed: int) -> tuple[float, Interval | None]:
-    cases = sorted({pair.case for pair in told})
-    place = {case: index for index, case in enumerate(cases)}
+def _over_cases(known: Sequence[EpisodePair], seed: int) -> tuple[float, Interval | None]:
+    cases = sorted({pair.case for pair in known})
+    position = {case: index for index, case in enumerate(cases)}
     hits_a, hits_b, pairs = ([0] * len(cases) for _ in range(3))
-    for pair in told:
-        at = place[pair.case]
+    for pair in known:
+        at = position[pair.case]
         hits_a[at] += bool(pair.a)
         hits_b[at] += bool(pair.b)
         pairs[at] += 1
     p = paired_permutation(b - a for a, b in zip(hits_a, hits_b, strict=True))
-    return p, difference(hits_b, hits_a, pairs, seed)
+    return p, bootstrap_difference(hits_b, hits_a, pairs, seed)
 
 
 def _bound(pairs: Sequence[EpisodePair], *, a: bool, b: bool) -> float | None:
-    """The difference with what could not be told taken for these."""
+    """The difference over all pairs, with unknown answers replaced by these."""
     if not pairs:
         return None
     hits_a = sum(a if pair.a is None else pair.a for pair in pairs)

@@ -1,7 +1,7 @@
-"""Do two runs ask the same? Which of their episodes can be held against each other.
+"""Pairs the episodes of two runs: those with the same id, case and seed, on the same image.
 
-An episode is the same where its case and its seed are: the seed draws the case's values. Phones of
-another image, or a profile of other content, would make a difference of their own.
+The seed draws the case's values, so an episode with another seed is another episode. Phones with
+another image or profile could cause differences of their own.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..build import MIN_COVERAGE, coverage, gate
 from ..episodes import RunResults, read_results
 from ..model import EpisodeRow, Gate
 
-_NAMED = 3  # of many, so many are named
-_ACROSS = "Say --across-images if they should be compared all the same"
+_NAMED = 3  # more episodes than this are only counted
+_ACROSS = "Use --across-images to compare them nevertheless"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Side:
 
     place: Path
     results: RunResults
-    image: str | None  # its digest; None: the manifest does not tell
+    image: str | None  # its digest; None: the manifest does not name it
 
     @property
     def gate(self) -> Gate:
@@ -38,7 +38,7 @@ class Side:
 
 
 class PlannedEpisode(NamedTuple):
-    """One episode as a run has it: what was asked, and what came of it."""
+    """One episode of a run, with its case and its result."""
 
     episode: Episode
     case: PlannedCase
@@ -46,7 +46,7 @@ class PlannedEpisode(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What -k looks at."""
+        """The names that -k matches."""
         id, variant = self.episode.case, self.episode.variant
         return (id, *self.case.case.get("tags", ()), variant, f"{id}.{variant}")
 
@@ -58,17 +58,17 @@ class Overlap:
     same: tuple[str, ...]  # with the same case and seed
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
-    changed: tuple[str, ...]  # whose case is another
-    drawn: tuple[str, ...]  # whose seed is another
+    changed: tuple[str, ...]  # with different cases
+    drawn: tuple[str, ...]  # with different seeds
 
     @property
     def differences(self) -> list[str]:
-        """A sentence's part each; none where the runs ask the same."""
+        """One clause for each kind of difference; none if the runs have the same episodes."""
         texts = {
             "only A has": self.only_a,
             "only B has": self.only_b,
-            "the case is not the same in": self.changed,
-            "the seed is not the same in": self.drawn,
+            "the case differs in": self.changed,
+            "the seed differs in": self.drawn,
         }
         return [f"{text} {_some(ids)}" for text, ids in texts.items() if ids]
 
@@ -79,27 +79,27 @@ def side(place: Path) -> Side:
 
 def _image(path: Path) -> str | None:
     try:
-        told = read_json(path)["android"]["image_lock"]["digest"]
+        digest = read_json(path)["android"]["image_lock"]["digest"]
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # said where it matters
-    return told if isinstance(told, str) else None
+        return None  # require_one_image reports it
+    return digest if isinstance(digest, str) else None
 
 
-def one_image(a: Side, b: Side) -> None:
-    """UsageError where the phones were not, or may not have been, the same."""
+def require_one_image(a: Side, b: Side) -> None:
+    """Raise UsageError unless both runs had the same profile and image."""
     plans = a.results.plan, b.results.plan
     if plans[0].profile_digest != plans[1].profile_digest:
         found = ", ".join(f"{plan.profile} {plan.profile_digest[:12]}" for plan in plans)
-        raise UsageError(f"the runs are of different profiles ({found}). {_ACROSS}")
+        raise UsageError(f"the runs have different profiles ({found}). {_ACROSS}")
     for each in (a, b):
         if each.image is None:
-            raise UsageError(f"{each.place / MANIFEST} names no image. {_ACROSS}")
+            raise UsageError(f"{each.place / MANIFEST} does not name the image. {_ACROSS}")
     if a.image != b.image:
-        raise UsageError(f"the runs are of different images ({a.image}, {b.image}). {_ACROSS}")
+        raise UsageError(f"the runs have different images ({a.image}, {b.image}). {_ACROSS}")
 
 
-def asked(results: RunResults, matches: Matcher) -> dict[str, PlannedEpisode]:
-    """The episodes that -k keeps, by id."""
+def selected(results: RunResults, matches: Matcher) -> dict[str, PlannedEpisode]:
+    """The episodes that -k selects, by id."""
     case = results.plan.case
     every = (PlannedEpisode(episode, case(episode.case), row) for episode, row in results.episodes)
     return {each.episode.id: each for each in every if matches(each.names)}

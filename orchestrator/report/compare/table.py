@@ -1,4 +1,4 @@
-"""A comparison for a person at a terminal: what to beware of first, then figures, then episodes."""
+"""Prints a comparison as tables for a terminal: warnings, then figures, then episodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def show(found: Comparison, console: Console) -> None:
         console.print(text, soft_wrap=True, markup=False, highlight=False)
 
     for text in found.warnings:
-        line(f"beware     {text}")
+        line(f"warning    {text}")
     for letter, side in (("A", found.a), ("B", found.b)):
         line(f"{letter}          {_named(side)}")
     line(f"paired     {len(found.overlap.same)} episodes; every difference is B - A")
@@ -29,9 +29,9 @@ def show(found: Comparison, console: Console) -> None:
     compared = [each for each in found.figures.values() if each.pairs]
     tests = dict.fromkeys(TESTS[each.test] for each in compared)
     methods = dict.fromkeys(each.interval.method for each in compared if each.interval)
-    line(f"p: {', '.join(tests)}; interval: {', '.join(_words(name) for name in methods)}")
+    line(f"p: {', '.join(tests)}; interval: {', '.join(_label(name) for name in methods)}")
     if any(each.told < each.pairs for each in found.figures.values()):
-        line("bounds: the difference with all that could not be told against B, and all for B")
+        line("bounds: the difference with all unknown answers counted against B, and for B")
     if found.worse:
         line(f"B is worse in {', '.join(found.worse)} (p < {SIGNIFICANT})")
     if found.discordant:
@@ -49,8 +49,8 @@ def _named(side: Side) -> str:
 def _figures(found: Comparison) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("figure", no_wrap=True)
-    for name in ("A", "B", "B - A", "95 % interval", "p", "told", "untold A/B/both",
-                 "bounds"):  # fmt: skip
+    for name in ("A", "B", "B - A", "95 % interval", "p", "conclusive",
+                 "unknown A/B/both", "bounds"):  # fmt: skip
         table.add_column(name, justify="right")
     for name, each in found.figures.items():
         table.add_row(
@@ -80,7 +80,7 @@ def _points(value: float | None) -> str:
     return "–" if value is None else f"{value * 100:+.1f}"
 
 
-def _words(method: str) -> str:
+def _label(method: str) -> str:
     return method.replace("_", " ")
 
 

@@ -222,7 +222,7 @@ def _report(run: Path) -> list[str]:
     if not path.is_file():
         return [f"{REPORT}: is missing; `emufarm report` computes it"]
     try:
-        computed = b"".join(build.spelled(build.compute(run)))
+        computed = b"".join(build.serialized(build.compute(run)))
     except EmufarmError as error:
         return [f"{REPORT}: cannot be computed again: {error}"]
     if path.read_bytes() != computed:
