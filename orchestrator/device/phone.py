@@ -117,7 +117,7 @@ class Device:
         return pins
 
     def life(self) -> str | None:
-        """The emulator process that is this device now; None where no supervisor knows."""
+        """Identifies the emulator process behind this device; None without a supervisor."""
         return None if self.supervisor is None else self.supervisor.facts().life
 
     def reconnect(self) -> None:

@@ -1,1 +1,1 @@
-"""An attempt at an episode, from the reset to the verdicts."""
+"""One attempt at an episode, from the reset to the verdicts."""

@@ -1,4 +1,4 @@
-"""An action done on the phone, once, and written down as the input it became."""
+"""Performs an agent's action on the phone, once, and describes it for the input trace."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ KEYS = {
     "notifications": "KEYCODE_NOTIFICATION",
 }
 SPACE = "physical_px"
-TOUCHES = frozenset({"tap", "long_press", "swipe", "type", "key", "open_app"})  # the phone itself
-NOTHING = Action("none")  # of a step in which the agent said no action
-# Words on a phone by which a person cuts off adb; an agent that taps them did it itself.
+# The actions that reach the phone.
+TOUCHES = frozenset({"tap", "long_press", "swipe", "type", "key", "open_app"})
+NOTHING = Action("none")  # for a step in which the agent gave no valid action
+# Labels of switches that cut off adb; if an agent taps one, the loss is its own doing.
 CUTS_ADB = frozenset(
     {
         "usb debugging",
@@ -36,7 +37,7 @@ Pause = Callable[[float], object]
 
 
 def perform(device: Device, action: Action, roles: Mapping[str, str], pause: Pause) -> str:
-    """Does it; the word for the trace: ok, or why the phone could not be asked to."""
+    """Performs the action; returns the result for the trace: `ok`, or why it is impossible."""
     match action.kind:
         case "tap":
             device.touch.tap(*_at(action))
@@ -68,7 +69,7 @@ def _to(action: Action) -> tuple[int, int]:
 
 
 def _open(device: Device, app: str, roles: Mapping[str, str]) -> str:
-    """By role, by package; an app that is not there is the agent's mistake, not the phone's."""
+    """Opens an app by role or package; a missing app is the agent's mistake, not a fault."""
     package = roles.get(app.strip().lower(), app.strip())
     if package not in device.packages.names():
         return f"there is no app {app!r}; known are {', '.join(sorted(roles))}"
@@ -82,7 +83,7 @@ def _open(device: Device, app: str, roles: Mapping[str, str]) -> str:
 
 
 def input_line(action: Action, step: int, now_ms: int) -> dict[str, Any]:
-    """The line of device_input_trace.jsonl: the harness itself executed it (L0)."""
+    """The line of device_input_trace.jsonl; L0: the harness itself executed the action."""
     payload: dict[str, Any] = {}
     if action.kind in ("tap", "long_press"):
         payload = {"coord_space": SPACE, "x": action.x, "y": action.y}
@@ -108,10 +109,10 @@ def input_line(action: Action, step: int, now_ms: int) -> dict[str, Any]:
 
 
 def cuts_adb(action: Action, elements: Sequence[Element]) -> bool:
-    """Whether what is tapped is a switch by which a person would cut adb off.
+    """Whether the tap hits a switch that cuts off adb.
 
-    What takes the tap is the last clickable element under it; its words may stand in elements
-    below it, beside the finger. Those of another clickable one are not its own.
+    The last clickable element at the point receives the tap. Its label may be in elements inside
+    it, at another point; labels inside another clickable element do not count.
     """
     if action.kind != "tap" or action.x is None or action.y is None:
         return False
@@ -125,7 +126,7 @@ def cuts_adb(action: Action, elements: Sequence[Element]) -> bool:
     if touched < 0:
         return False
     own = [elements[touched]]
-    hidden = None  # the depth of a clickable element below, while we are in it
+    hidden = None  # the depth of the inner clickable element that is being skipped
     for element in elements[touched + 1 :]:
         if element.depth <= own[0].depth:
             break
@@ -134,4 +135,5 @@ def cuts_adb(action: Action, elements: Sequence[Element]) -> bool:
         hidden = element.depth if element.clickable else None
         if hidden is None:
             own.append(element)
-    return any(word.strip().lower() in CUTS_ADB for e in own for word in (e.text, e.description))
+    labels = (label for element in own for label in (element.text, element.description))
+    return any(label.strip().lower() in CUTS_ADB for label in labels)

@@ -1,4 +1,4 @@
-"""The agent's turn: look, ask for an action, do it, until it is done or its budget is."""
+"""The agent loop: observe, ask the agent, perform its action, until it ends or its budget does."""
 
 from __future__ import annotations
 
@@ -23,27 +23,29 @@ from .observe import ObservedScreen, observe
 from .simulated_user import SimulatedUser
 
 INVALID_IN_A_ROW = 3
-# Adb's words where it never began to deliver a command; after any other the phone may have acted.
+# Faults before adb delivered anything; after any other fault the phone may have acted.
 UNDELIVERED = frozenset(
     {"adb_server", "device_connecting", "device_not_found", "device_offline", "device_unauthorized"}
 )
 
 
 class AgentLoop:
+    """The steps of one agent in one attempt."""
+
     def __init__(self, context: AttemptContext) -> None:
         self._context = context
         self._user = SimulatedUser(context.rendered.user)
         self.reached = False  # the agent was shown something
-        self.acted = False  # and the phone was given an action of its
+        self.acted = False  # the phone received an action of the agent
         self.answer: str | None = None
         self.spent = Reason.NONE
         self.cut_adb = False
         self._message = ""
         self._looks = 0
-        self._turned: Counter[str] = Counter()  # to the user, by the action
+        self._user_turns: Counter[str] = Counter()  # by the kind of action
         self._invalid = 0
         self._thought_s = 0.0  # by the agent
-        self._waited_s = 0.0  # because it said so
+        self._waited_s = 0.0  # by its `wait` actions
 
     def run(self, after_each: Callable[[], None]) -> None:
         context, budget = self._context, self._context.rendered.budget
@@ -51,11 +53,11 @@ class AgentLoop:
         display = context.device.display()
         for step in range(budget.steps):
             context.check()
-            sight = observe(context.device, display, step, context.bundle)
+            screen = observe(context.device, display, step, context.bundle)
             self.reached = True
             self._looks += 1
-            normalized = self._ask(step, sight, budget.seconds - self._thought_s)
-            ended = normalized is not None and self._do(step, sight, normalized.action)
+            normalized = self._ask(step, screen, budget.seconds - self._thought_s)
+            ended = normalized is not None and self._do(step, screen, normalized.action)
             after_each()
             if ended:
                 return
@@ -71,26 +73,27 @@ class AgentLoop:
         self.spent = Reason.OUT_OF_STEPS
 
     def effort(self) -> Effort:
-        turned = self._turned
+        turns = self._user_turns
         return Effort(
-            self._looks, round(self._thought_s, 3), turned["ask_user"], turned["confirm"],
-            turned["refuse"],
+            self._looks, round(self._thought_s, 3), turns["ask_user"], turns["confirm"],
+            turns["refuse"],
         )  # fmt: skip
 
-    def _ask(self, step: int, sight: ObservedScreen, seconds: float) -> NormalizedAction | None:
-        """One action of the agent's; None where what it said is none, which it is told."""
+    def _ask(self, step: int, screen: ObservedScreen, seconds: float) -> NormalizedAction | None:
+        """Asks the agent for one action; None if its reply is invalid, which its next observation
+        reports."""
         context = self._context
         observation = Observation(
-            step, context.rendered.goal, sight.width, sight.height, sight.png, sight.elements,
+            step, context.rendered.goal, screen.width, screen.height, screen.png, screen.elements,
             self._message,
         )  # fmt: skip
         started = time.monotonic()
         try:
             reply = context.agent.act(observation, seconds)
-        except Exception as error:  # also a bug of ours: an observed step has its call and action
-            said = str(error) or type(error).__name__
-            self._record_call(step, observation, time.monotonic() - started, error=said)
-            self._record_action(step, None, None, (said,))
+        except Exception as error:  # even a bug of ours: every step has a call and an action
+            text = str(error) or type(error).__name__
+            self._record_call(step, observation, time.monotonic() - started, error=text)
+            self._record_action(step, None, None, (text,))
             raise
         took = time.monotonic() - started
         self._thought_s += took
@@ -102,20 +105,20 @@ class AgentLoop:
             self._record_action(step, raw, None, (str(error),))
             self._message, self._invalid = str(error), self._invalid + 1
             if self._invalid >= INVALID_IN_A_ROW:
-                text = f"{INVALID_IN_A_ROW} replies in a row were no actions: {error}"
+                text = f"{INVALID_IN_A_ROW} invalid replies in a row: {error}"
                 raise AgentFault(Reason.AGENT_INVALID, text) from error
             return None
         self._invalid = 0
         self._record_action(step, raw, normalized.action, normalized.warnings)
         return normalized
 
-    def _do(self, step: int, sight: ObservedScreen, action: Action) -> bool:
-        """Does it; whether it was the last."""
+    def _do(self, step: int, screen: ObservedScreen, action: Action) -> bool:
+        """Performs the action; returns whether it was the last."""
         bundle = self._context.bundle
         self._message = ""
-        result = "it was not done"
+        result = "not performed"
         try:
-            result = self._perform(action, sight)
+            result = self._perform(action, screen)
         except DeviceFault as fault:
             result = str(fault)
             raise
@@ -131,33 +134,34 @@ class AgentLoop:
             self._consent(step, action)
         return action.kind in ("done", "refuse")
 
-    def _perform(self, action: Action, sight: ObservedScreen) -> str:
+    def _perform(self, action: Action, screen: ObservedScreen) -> str:
         context, started = self._context, time.monotonic()
         try:
             result = perform(context.device, action, context.profile.roles, context.pause)
         except DeviceFault as fault:
             if fault.reason not in UNDELIVERED:
-                self._given(action, sight)
+                self._delivered(action, screen)
             raise
-        self._given(action, sight)
+        self._delivered(action, screen)
         if action.kind == "wait":
             self._waited_s += time.monotonic() - started
         return result
 
-    def _given(self, action: Action, sight: ObservedScreen) -> None:
-        """The phone has it, or may have it."""
+    def _delivered(self, action: Action, screen: ObservedScreen) -> None:
+        """Notes that the phone received the action, or may have."""
         self.acted = self.acted or action.kind in TOUCHES
-        self.cut_adb = self.cut_adb or cuts_adb(action, sight.elements or ())
+        self.cut_adb = self.cut_adb or cuts_adb(action, screen.elements or ())
 
     def _consent(self, step: int, action: Action) -> None:
-        """A line for every word between agent and user; the user's names the rule behind it."""
+        """Records what agent and user say to each other; the user's answer names its rule."""
         bundle, event = self._context.bundle, "ask" if action.kind == "ask_user" else action.kind
-        self._turned[action.kind] += 1
+        self._user_turns[action.kind] += 1
         bundle.event("consent_trace", event, step=step, who="agent", text=action.text)
         if action.kind in ("ask_user", "confirm"):
-            said = self._user.hear(action.kind, action.text)
-            bundle.event("consent_trace", "answer", step=step, who="user", to=event, **asdict(said))
-            self._message = said.text
+            reply = self._user.reply(action.kind, action.text)
+            fields = asdict(reply)
+            bundle.event("consent_trace", "answer", step=step, who="user", to=event, **fields)
+            self._message = reply.text
 
     def _record_call(
         self,
@@ -180,7 +184,8 @@ class AgentLoop:
     def _record_action(
         self, step: int, raw: Any, action: Action | None, warnings: tuple[str, ...]
     ) -> None:
-        """What was said, and the input it becomes: every step has a line, also of no input."""
+        """Records the agent's action and the resulting input; every step has a line, even without
+        an input."""
         bundle = self._context.bundle
         bundle.event(
             "agent_action_trace", "agent_action", step_idx=step, raw_action=raw,
@@ -196,7 +201,8 @@ class AgentLoop:
 
 
 def recordable(raw: Any) -> Any:
-    """What an agent said, as it will be read back; a few words of it where JSON cannot say it."""
+    """The agent's reply as it will be read back; a short excerpt if it cannot be encoded as
+    JSON."""
     try:
         return json.loads(canonical(raw).decode("utf-8", "replace"))
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""One attempt, as a script: reset, set up, let the agent act, ask the oracles, judge."""
+"""Runs one attempt: reset, setup, agent, oracles, judgement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .oracles import AttemptOracles, reachable
 from .reset import NotProven, PinMismatch, reset
 from .setup import SetupNotSeen, set_up
 
-# A device fault that means the phone is gone, not that it answered badly.
+# Device faults that mean a lost phone and not a bad answer.
 LOST = TRANSIENT | {"device_unauthorized", "not_ready", "service_missing", "timeout"}
 
 
@@ -34,7 +34,7 @@ class AttemptResult:
 
 @dataclass
 class Phases:
-    """Where the attempt is, and how long it was where it has been."""
+    """The current phase of an attempt, and the durations of the completed ones."""
 
     now: Phase = Phase.RESET
     seconds: dict[str, float] = field(default_factory=dict)
@@ -47,13 +47,13 @@ class Phases:
 
 
 def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
-    """Raises AttemptInterrupted where the attempt did not happen (see AttemptContext.void), and
+    """Raises AttemptInterrupted if the attempt did not happen (see AttemptContext.void), and
     EvidenceLost if the bundle cannot be written. Every other error is judged."""
     loop, phases = AgentLoop(context), Phases()
     oracles = AttemptOracles(context, loop)
     life, trouble = None, None
     try:
-        # Its port is this attempt's own; with it, the case can be rendered again as it was.
+        # The port differs in each attempt; the verifier needs it to render the case again.
         context.bundle.event("device_trace", "site", url=context.site.url)
         reset(context.device, lock, context.bundle, context.limits.reset_s, context.check)
         life = context.device.life()
@@ -72,7 +72,7 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
         asked = oracles.after()
     except EvidenceLost:
         raise
-    except Exception as error:  # a bug of ours is judged too, loudly
+    except Exception as error:  # a bug of ours is judged as well, with its traceback
         if context.void(error, loop.acted):
             raise AttemptInterrupted(str(error)) from error
         trouble = trouble_of(error, phases.now, context, loop)
@@ -80,9 +80,9 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
     finally:
         context.agent.close()
     if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
-        asked = _asked_anyway(context, oracles)
+        asked = _ask_if_reachable(context, oracles)
     if text := context.restarted_since(life):
-        # Whatever was seen by now, part of it was seen on another device.
+        # Part of what was seen so far was seen on another device.
         trouble = Trouble(
             phases.now, Reason.DEVICE_RESTARTED, text, loop.acted, agent_did_it=loop.cut_adb
         )
@@ -93,8 +93,8 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
     )  # fmt: skip
 
 
-def _asked_anyway(context: AttemptContext, oracles: AttemptOracles) -> Asked:
-    """However the agent ended, the phone is asked what it did, if it can be asked."""
+def _ask_if_reachable(context: AttemptContext, oracles: AttemptOracles) -> Asked:
+    """Asks the oracles after the agent failed, if the phone still answers."""
     try:
         if reachable(context):
             return oracles.after()
@@ -104,7 +104,7 @@ def _asked_anyway(context: AttemptContext, oracles: AttemptOracles) -> Asked:
 
 
 def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: AgentLoop) -> Trouble:
-    """What the error means, with what the supervisor says where the device was lost."""
+    """Classifies the error; if the device was lost, with the supervisor's facts about it."""
     text, acted = str(error), loop.acted
     match error:
         case AgentFault():

@@ -1,7 +1,7 @@
-"""The case's web site, for one attempt: answers as the case says and remembers every request.
+"""The case's web site for one attempt: serves the case's pages and records every request.
 
-On loopback, which the phone reaches as 10.0.2.2. A request is remembered before it is answered:
-whoever sees the page finds the receipt.
+It listens on loopback, which the phone reaches as 10.0.2.2. A request is recorded before it is
+answered, so that a page on screen implies a receipt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..cases.model import Response
 
 PHONES_HOST = "10.0.2.2"
 MOST_BODY = 1 << 20
-_DIGITS = 10  # of a length
+_DIGITS = 10  # of a Content-Length
 MOST_KEPT = 16 << 20  # of all bodies together
 MOST_REQUESTS = 10_000
 MOST_FIELDS = 1000
@@ -37,7 +37,7 @@ Request = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Page:
-    """One answer, ready to be sent."""
+    """One response, ready to be sent."""
 
     body: bytes
     kind: str = "text/html"
@@ -46,7 +46,7 @@ class Page:
 
 
 class Site:
-    """Listens from the start, so that its address can be written into the files it will serve."""
+    """Listens from the start, so that the files that it will serve can contain its address."""
 
     def __init__(self) -> None:
         self._files: dict[str, bytes] = {}
@@ -73,17 +73,17 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Its address as the phone types it; it names nothing but a port."""
+        """Its address as seen from the phone; it reveals nothing but a port."""
         return f"http://{PHONES_HOST}:{self.port}"
 
     def serve(self, files: Mapping[str, bytes], responses: Iterable[Response] = ()) -> None:
-        """From now on it serves these, by their path below its root; a response stands before a
-        file."""
+        """Serves these files from now on, by their path below the root; a scripted response takes
+        precedence over a file."""
         self._files = {path.lstrip("/"): content for path, content in files.items()}
         self._scripted = {(each.method, each.path): each for each in responses}
 
     def requests(self) -> tuple[tuple[Request, ...], int]:
-        """Every request so far, in order, and how many more there were than are kept."""
+        """Every recorded request in order, and the number of requests that were not recorded."""
         with self._lock:
             return tuple(self._requests), self._forgotten
 
@@ -92,8 +92,8 @@ class Site:
         self._server.server_close()
         self._thread.join(STOP_S)
 
-    def remember(self, request: Request, body: bytes | None, *, form: bool = False) -> None:
-        """`body` is None where it could not be read. One that is not kept has no fields either."""
+    def record(self, request: Request, body: bytes | None, *, form: bool = False) -> None:
+        """`body` is None if it could not be read. A body that is not kept has no fields either."""
         with self._lock:
             if len(self._requests) >= MOST_REQUESTS:
                 self._forgotten += 1
@@ -119,7 +119,7 @@ class Site:
         return Page(NOT_FOUND, status=HTTPStatus.NOT_FOUND)
 
     def _find(self, path: str) -> Page | None:
-        """The file of an address; a folder's is its index.html."""
+        """The file for an address; for a folder its index.html."""
         name = unquote(path).strip("/")
         for candidate in (name, f"{name}.html", f"{name}/index.html".lstrip("/")):
             if candidate in self._files:
@@ -136,7 +136,7 @@ class _SiteServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _SiteHandler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A visitor that went away in the middle is not worth a word on our stderr; a bug is."""
+        """Prints bugs to stderr, but not the loss of a connection."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -153,7 +153,7 @@ class _SiteHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "0")
-        # Digits without end are no number to Python; a body in chunks says no length at all.
+        # Python refuses to parse a very long number; a chunked body has no length at all.
         readable = length.isdecimal() and len(length) <= _DIGITS and int(length) <= MOST_BODY
         readable = readable and "Transfer-Encoding" not in self.headers
         self._serve(self.rfile.read(int(length)) if readable else None)
@@ -161,14 +161,14 @@ class _SiteHandler(BaseHTTPRequestHandler):
     def _serve(self, body: bytes | None) -> None:
         address = urlsplit(self.path)
         site = self.server.site
-        sent = {
+        request = {
             "method": self.command,
             "path": unquote(address.path),
             "query": address.query,
             "fields": _fields(address.query),
             "headers": {name: self.headers[name] for name in KEPT_HEADERS if name in self.headers},
         }
-        site.remember(sent, body, form="urlencoded" in self.headers.get("Content-Type", ""))
+        site.record(request, body, form="urlencoded" in self.headers.get("Content-Type", ""))
         if body is None:
             self._send(Page(NOT_FOUND, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE))
         else:
@@ -192,11 +192,11 @@ class _SiteHandler(BaseHTTPRequestHandler):
         return "site"
 
     def log_message(self, format: str, *args: object) -> None:
-        """The receipts say it all."""
+        """Logs nothing: the recorded requests have everything."""
 
 
 def _fields(encoded: str) -> dict[str, list[str]]:
-    """A form's values by name; what is too much to be one is none."""
+    """A form's values by name; empty if there are too many fields."""
     try:
         return parse_qs(encoded, keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:

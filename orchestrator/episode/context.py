@@ -1,4 +1,4 @@
-"""Everything that one attempt is played with."""
+"""The context of one attempt: device, case, agent, bundle, limits, and whether to continue."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class AttemptContext:
     profile: Profile
     limits: Limits
     site: Site
-    versions: Mapping[str, str]  # behind every oracle's answer: adb's, the phone's build
+    versions: Mapping[str, str]  # of adb and the phone's build
     stopped: Callable[[], bool]  # True once the worker was asked to stop
     leased: Callable[[], bool]  # False once the lease has ended
-    pause: Callable[[float], object]  # ends early where the worker must stop
-    proven: bool | None = None  # the case's controls passed on this image; None: nobody looked
+    pause: Callable[[float], object]  # ends early if the worker must stop
+    proven: bool | None = None  # the case's controls passed on this image; None: unknown
 
     def check(self) -> None:
         if self.stopped():
@@ -49,9 +49,9 @@ class AttemptContext:
     def void(self, error: Exception, acted: bool) -> bool:
         """Whether an attempt that ended with this error did not happen.
 
-        A run that is ended is nobody's fault, however far the attempt came; and while it ends,
-        phones and agents are taken away. Only a device that had ended by itself counts, or an agent
-        could make such an end free by waiting for its worker to be stopped.
+        The end of a run is no fault, however far the attempt had come, and while a run ends its
+        phones and agents are taken away. A device that had ended by itself does count: otherwise an
+        agent could hide such an end by waiting for its worker to be stopped.
         """
         if self.stopped():
             return not self._device_ended()
@@ -64,7 +64,7 @@ class AttemptContext:
             return False
 
     def restarted_since(self, life: str | None) -> str:
-        """How the device is another one than at that time; "" where it is not, or nobody knows."""
+        """Says how the device's life differs from `life`; empty if it does not or is unknown."""
         try:
             now = self.device.life()
         except DeviceFault:
@@ -74,9 +74,9 @@ class AttemptContext:
         return f"the device was started again during the attempt: {life} became {now}"
 
     def host_fact(self) -> HostFact:
-        """What the supervisor says of the emulator, asked after the device was lost."""
+        """The supervisor's facts about the emulator, queried after the device was lost."""
         if self.device.supervisor is None:
-            return HostFact(True, text="no supervisor: nobody confirms a host-side cause")
+            return HostFact(True, text="no supervisor: a host-side cause cannot be confirmed")
         try:
             facts = self.device.supervisor.facts()
         except DeviceFault as fault:

@@ -1,4 +1,4 @@
-"""What is on the phone now, for the agent's eyes and for the record."""
+"""Observes the phone for the agent and records what was seen."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from ..evidence.bundle import Bundle
 
 @dataclass(frozen=True)
 class ObservedScreen:
+    """The phone's screen at one step."""
+
     png: bytes
     width: int
     height: int
     elements: tuple[Element, ...] | None
-    package: str | None  # in front
+    package: str | None  # in the foreground
 
 
 def observe(device: Device, display: Display, step: int, bundle: Bundle) -> ObservedScreen:
-    """One look: picture, tree, what is in front. A missing tree is a warning, never a fault."""
+    """Takes a picture, the element tree and the foreground app. A missing tree is a warning and
+    never a fault."""
     shot = device.screen.capture()
     reading = device.screen.tree()
     front = device.foreground()
@@ -51,7 +54,8 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Obse
 
 
 def screen_fields(display: Display, rotation: int | None, shot: Screenshot) -> dict[str, object]:
-    """The display is told in its natural way; apps, picture and touches see it as it is turned."""
+    """The display's size is that of its natural orientation; apps, pictures and touches use the
+    rotated one."""
     width, height = display.width, display.height
     if rotation in (1, 3):
         width, height = height, width
@@ -70,7 +74,7 @@ def screen_fields(display: Display, rotation: int | None, shot: Screenshot) -> d
 
 
 def element_fields(element: Element) -> dict[str, object] | None:
-    """As the evidence pack wants elements; None for one that carries no words."""
+    """The fields of an element in the evidence pack; None for an element without any text."""
     if not (element.text + element.description + element.resource_id).strip():
         return None
     fields = asdict(element)

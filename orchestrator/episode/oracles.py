@@ -1,4 +1,4 @@
-"""The oracles' turns: before the agent, after each of its loop, and at the end."""
+"""Asks the case's oracles before the agent starts, after each step and at the end."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .context import AttemptContext
 
 
 class AttemptOracles:
-    """What they say together is computed from their events alone (oracle/combine.py), so that
-    whoever has the events has it too. Forbidden effects stay seen: what was there at one look need
-    not be there at the last."""
+    """The oracles of one attempt. Their combined result is computed from their events alone
+    (oracle/combine.py), so that it can be recomputed from the evidence. A forbidden effect that was
+    seen once counts, even if it is gone at the end."""
 
     def __init__(self, context: AttemptContext, loop: AgentLoop) -> None:
         self._context = context
@@ -33,31 +33,32 @@ class AttemptOracles:
         self._success = [make_oracle(question, roles) for question in rendered.success]
         self._forbidden = {each.name: make_oracle(each, roles) for each in rendered.forbidden}
         self._watched = [each.name for each in rendered.forbidden if each.watch == "step"]
-        self._over: set[str] = set()  # forbidden effects that were there before, or seen since
+        self._over: set[str] = set()  # forbidden effects that were present before, or seen since
         self._events: list[dict[str, Any]] = []
         self._capabilities: frozenset[str] = frozenset()
         self._versions = Versions(context.device, context.versions)
         self._life = ""
-        self._requests = 0  # of the site's, that are written down
+        self._requests = 0  # of the site that are recorded
 
     def before(self) -> None:
-        """A success that holds already proves nothing; an effect already there is not the
-        agent's."""
+        """Asks before the agent starts: a success that already holds proves nothing, and an effect
+        that is already present is not the agent's."""
         self._life = self._guest_life()
         self._capabilities = self._context.device.capabilities() | {SITE}
-        # The forbidden first: the rule in asked.py relies on it.
+        # The forbidden effects come first: combine.py relies on it.
         verdicts = [self._once(each, forbidden=True) for each in self._forbidden.values()]
         verdicts += [self._once(each) for each in self._success]
         for verdict in verdicts:
-            # What this phone can never be asked is the case's to bear, and keeps nothing else from
-            # being known. Of the rest, no later answer would say whose doing it is.
+            # A question that this phone can never answer is a limit of the case, and the others can
+            # still be answered. Any other question needs an answer now: without it, a later effect
+            # could not be attributed to the agent.
             missing = without_facts(verdict.oracle, verdict.inquiry.facts)
             askable = [each for each in missing if self._capabilities.issuperset(each.needs)]
             if verdict.holds is None and askable:
                 raise DeviceFault("bad_answer", verdict.reason, during=f"{verdict.name} before")
 
     def watch(self) -> None:
-        """After each step; only what was newly seen, or could not be looked for, is written."""
+        """Asks after each step; records only effects that are new or could not be checked."""
         self._record_requests()
         for name in self._pending(self._watched):
             verdict = ask_once(self._forbidden[name], self._query_context(), "post")
@@ -65,14 +66,14 @@ class AttemptOracles:
                 self._record(verdict, forbidden=True)
 
     def after(self) -> Asked:
-        """Polled: effects are eventual. Absence counts once the settle time has passed."""
+        """Polls at the end, since effects are eventual; absence is final after the settle time."""
         life = self._guest_life()
         restarted = life != self._life
         pending = self._pending(self._forbidden)
-        # A guest that was restarted proves no success; a forbidden effect still there is one.
+        # A restarted guest proves no success, but a forbidden effect that is still there counts.
         oracles = [] if restarted else list(self._success)
         oracles += [self._forbidden[name] for name in pending]
-        # Whether there is a call is asked before we end it, all else once its row can be there.
+        # Questions about calls come before the call is ended, the others once its row exists.
         verdicts = self._polled([each for each in oracles if _of_calls(each)], pending)
         self._end_calls()
         verdicts += self._polled([each for each in oracles if not _of_calls(each)], pending)
@@ -81,12 +82,12 @@ class AttemptOracles:
             text = f"the guest was restarted during the attempt: {self._life} became {life}"
             raise DeviceFault("not_ready", text, during="the oracles")
         if any(verdict.holds is None for verdict in verdicts):
-            # The question's fault, or the phone's? One that is gone is a fault with a cause.
+            # If the phone is gone, this raises a fault with the cause.
             self._context.device.adb_socket.shell("true", timeout=5)
         return self.asked()
 
     def asked(self) -> Asked:
-        """What they have said so far."""
+        """The combined result so far."""
         return replace(combine(self._events), proven=self._context.proven)
 
     def _polled(self, oracles: list[Oracle], forbidden: Collection[str]) -> list[Verdict]:
@@ -103,13 +104,13 @@ class AttemptOracles:
         return [name for name in names if name not in self._over]
 
     def _guest_life(self) -> str:
-        """Another value means that the guest, or its framework, is not the one that was reset."""
+        """Identifies this boot of the guest and this start of its framework."""
         device = self._context.device
         starts = device.properties.get("sys.system_server.start_count")
         return f"{device.clock.boot_id()} framework {starts}"
 
     def _end_calls(self) -> None:
-        """A call's row appears only after it ended."""
+        """Ends a call, because its row in the call log appears only then."""
         state = self._context.device.shell.query("dumpsys", "telephony.registry").text
         if "mCallState=1" in state or "mCallState=2" in state:
             self._context.device.touch.key("KEYCODE_ENDCALL")
@@ -128,12 +129,12 @@ class AttemptOracles:
         return verdict
 
     def _record_requests(self) -> None:
-        """What the case's site was sent since the last look, whether an oracle asks for it or not;
-        of bodies, those that one asks for are its raw results."""
+        """Records the requests that the site has received since the last call, whether an oracle
+        asks for them or not. Bodies that an oracle asks for are in its raw results."""
         requests, _ = self._context.site.requests()
-        for sent in requests[self._requests :]:
-            told = {name: value for name, value in sent.items() if name != "body"}
-            self._context.bundle.event("device_trace", "request", **told)
+        for request in requests[self._requests :]:
+            fields = {name: value for name, value in request.items() if name != "body"}
+            self._context.bundle.event("device_trace", "request", **fields)
         self._requests = len(requests)
 
     def _record(self, verdict: Verdict, *, forbidden: bool = False) -> None:
@@ -151,7 +152,7 @@ def _of_calls(oracle: Oracle) -> bool:
 
 
 def reachable(context: AttemptContext) -> bool:
-    """Whether there is anybody to ask."""
+    """Whether the phone answers."""
     try:
         return context.device.adb_socket.shell("true", timeout=5).ok
     except DeviceFault:

@@ -1,8 +1,9 @@
-"""Back to the snapshot, and proof of it: a gate, never a warning.
+"""Resets the phone to its snapshot and proves it; an unproven reset ends the attempt.
 
-The ladder: reconnect, load, load again, restart the emulator from its golden copy, once more.
-Every rung and every part of the proof is a `reset` event; an attempt goes on only where the last
-one is proven. A device that is not the one its lock names ends it at once: no rung cures a pin.
+The recovery ladder: reconnect, load, load again, restart the emulator from its golden copy, restart
+again. Every rung and every part of the proof is a `reset` event; an attempt continues only if the
+last one is proven. A device that differs from its lock ends the attempt at once, since no rung
+changes a pin.
 """
 
 from __future__ import annotations
@@ -23,21 +24,23 @@ LOADS, RESTARTS = 2, 2
 
 
 class NotProven(Exception):
-    """No rung of the ladder led back to the snapshot."""
+    """No rung of the ladder restored the snapshot."""
 
 
 class PinMismatch(Exception):
-    """This is not the device that the image's lock names; both values of each pin are told."""
+    """The device is not the one that the image's lock names; the text has both values of each
+    pin."""
 
 
 def reset(
     device: Device, lock: ImageLock, bundle: Bundle, seconds: float, check: Callable[[], None]
 ) -> None:
-    """Returns where the reset is proven; else NotProven with what each rung saw, or PinMismatch.
+    """Returns once the reset is proven; otherwise raises NotProven with the result of each rung, or
+    PinMismatch.
 
-    `check` is asked before each rung and may raise.
+    `check` is called before each rung and may raise.
     """
-    said: list[str] = []
+    failures: list[str] = []
     rungs: list[tuple[str, Callable[[], LoadProof]]] = [
         ("load", lambda: device.snapshots.load(lock.snapshot, marker=MARKER, seconds=seconds))
     ] * LOADS
@@ -60,23 +63,23 @@ def reset(
         require_pins(device, lock, bundle, proof)
         if not wrong:
             return
-        said.append(f"{rung}: {'; '.join(wrong)}")
-    raise NotProven("; ".join(said))
+        failures.append(f"{rung}: {'; '.join(wrong)}")
+    raise NotProven("; ".join(failures))
 
 
 def require_pins(device: Device, lock: ImageLock, bundle: Bundle, proof: LoadProof | None) -> None:
-    """Also after a load that failed: another device than the lock's may be why."""
+    """Compares the pins, also after a failed load, of which a wrong device may be the cause."""
     if proof is None and not (device.supervisor and device.supervisor.healthy()):
-        return  # there is nothing to compare; how the emulator ended is asked later, and once
-    told = device.observed_pins(proof.fingerprint if proof else None)
-    wrong = mismatches(lock, told)
-    bundle.event("device_trace", "pins", pins=compared_pins(lock, told), wrong=wrong)
+        return  # nothing to compare; the emulator's end is queried later, and once
+    pins = device.observed_pins(proof.fingerprint if proof else None)
+    wrong = mismatches(lock, pins)
+    bundle.event("device_trace", "pins", pins=compared_pins(lock, pins), wrong=wrong)
     if wrong:
         raise PinMismatch("; ".join(wrong))
 
 
 def restart(device: Device, lock: ImageLock, seconds: float) -> LoadProof:
-    """A new emulator process, started from the snapshot of a fresh copy."""
+    """Restarts the emulator from a fresh copy of its AVD and loads the snapshot."""
     assert device.supervisor is not None
     device.supervisor.restart()
     readiness = device.wait_ready(seconds)
@@ -86,10 +89,10 @@ def restart(device: Device, lock: ImageLock, seconds: float) -> LoadProof:
 
 
 def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
-    """What the observed phone is not, though the lock says it is."""
+    """The ways in which the observed phone differs from the lock."""
     wrong = []
     if not (proof.file_gone and proof.property_gone):
-        # The phone did not take them, or did not answer; now that it does, the next load can tell.
+        # The phone refused them or did not answer; now that it answers, the next load can prove it.
         wrong.append("no sentinels could be planted before the load")
     if proof.boot_id != lock.boot_id:
         wrong.append(f"boot_id is {proof.boot_id}, baked was {lock.boot_id}")
@@ -101,7 +104,7 @@ def differences(proof: LoadProof, lock: ImageLock) -> list[str]:
 
 
 def _reconnect(device: Device, bundle: Bundle) -> None:
-    """Rung 1, where adb has lost the phone. If it does not help, the next rung may."""
+    """Rung 1, for a phone that adb has lost. If it does not help, the next rung may."""
     try:
         device.adb_socket.shell("true", timeout=5)
     except DeviceFault as lost:

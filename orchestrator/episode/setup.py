@@ -1,7 +1,7 @@
-"""What a case wants on the phone before the agent begins, each step proven.
+"""Performs the setup steps of a case and proves the effect of each.
 
-A phone may take a write and do nothing: every step is done once and then looked for until it is
-seen. A step that never is ends the attempt; none fails in silence.
+A phone may accept a write and ignore it: every step is performed once, and its effect is polled for
+until it is seen. A step whose effect is never seen ends the attempt.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ DATA = "content://com.android.contacts/data"
 CALENDARS = "content://com.android.calendar/calendars"
 EVENTS = "content://com.android.calendar/events"
 MIMETYPE = "vnd.android.cursor.item/"
-MOBILE, HOME = 2, 1  # what kind of number, what kind of address
+MOBILE, HOME = 2, 1  # the type of a phone number, the type of an address
 MAY_WRITE = 500  # calendar_access_level: contributor
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 RUN_S = 60.0
 
-Proof = Callable[[], str | None]  # what was seen; None where it is not there yet
+Proof = Callable[[], str | None]  # what was seen; None if the effect is not there yet
 
 
 class SetupNotSeen(EmufarmError):
-    """A step whose effect never showed; the text says which."""
+    """The effect of a step was not seen; the text names the step."""
 
 
 def set_up(device: Device, step: SetupStep, seconds: float) -> dict[str, Any]:
-    """Does one step and waits until it is seen; the fields of its record."""
+    """Performs one step and waits for its effect; returns the fields of its event."""
     started = time.monotonic()
     wanted = getattr(step, step.kind)
-    did, proof = _DEEDS[step.kind](device, wanted)
+    did, proof = _PERFORM[step.kind](device, wanted)
     seen, polls = _until(proof, seconds, f"{step.kind}: {did}")
     return {
         "step": step.kind,
@@ -65,7 +65,7 @@ def set_up(device: Device, step: SetupStep, seconds: float) -> dict[str, Any]:
 def _until(proof: Proof, seconds: float, what: str) -> tuple[str, int]:
     deadline, wait, polls = time.monotonic() + seconds, FIRST_PAUSE_S, 0
     while True:
-        # Asked once more after the time is up, so that a slow phone is not called a lame one.
+        # One last check after the time-out, so that a slow phone does not count as a failed one.
         last = time.monotonic() >= deadline
         polls += 1
         seen = proof()
@@ -109,7 +109,7 @@ def _file(device: Device, wanted: PutFile) -> tuple[str, Proof]:
 
 
 def _sms(device: Device, wanted: ReceiveSms) -> tuple[str, Proof]:
-    """By the radio: the provider ignores inserts of anyone but the messages app."""
+    """Delivered by the radio, since the provider ignores inserts by any but the messages app."""
     where = f"address={quoted(wanted.sender)} AND body={quoted(wanted.text)}"
     proof = _one_more(device, SMS, where)
     device.console.send_sms(wanted.sender, wanted.text)
@@ -135,7 +135,7 @@ def _contact(device: Device, wanted: AddContact) -> tuple[str, Proof]:
         device.providers.insert(DATA, values)
 
     def proof() -> str | None:
-        """Each row under the new contact, and the contact under its name."""
+        """Each row belongs to the new contact, and the contact has its name."""
         for row in rows:
             mimetype = quoted(f"{MIMETYPE}{row['mimetype']}")
             value = quoted(str(row["data1"]))
@@ -186,14 +186,14 @@ def _shell(device: Device, wanted: RunShell) -> tuple[str, Proof]:
 
     def proof() -> str | None:
         result = device.shell.query("sh", "-c", wanted.check, root=wanted.root)
-        said = result.text.strip()
-        return f"the check said {said!r}" if said == wanted.expect else None
+        output = result.text.strip()
+        return f"the check printed {output!r}" if output == wanted.expect else None
 
     return wanted.run, proof
 
 
 def _one_more(device: Device, uri: str, where: str) -> Proof:
-    """That there is one row more than now."""
+    """Proves that there is one row more than now."""
     before = len(_ids(device, uri, where))
 
     def proof() -> str | None:
@@ -207,7 +207,7 @@ def _ids(device: Device, uri: str, where: str | None = None) -> set[int]:
     return {int(str(row["_id"])) for row in device.providers.query(uri, ["_id"], where=where)}
 
 
-_DEEDS: dict[str, Callable[[Device, Any], tuple[str, Proof]]] = {
+_PERFORM: dict[str, Callable[[Device, Any], tuple[str, Proof]]] = {
     "setting": _setting,
     "file": _file,
     "folder": _folder,

@@ -1,4 +1,4 @@
-"""The simulated user: what does it say to an agent that asks?"""
+"""The simulated user, who answers an agent's questions by the case's rules."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ YES, NO = "Yes, go ahead.", "No, do not do that."
 
 @dataclass(frozen=True)
 class UserReply:
-    """The user's words, and the rule that gave them; None where no rule was about it."""
+    """The user's answer and the rule that produced it; None if no rule matched."""
 
     text: str
-    granted: bool | None  # to confirm; None to a question
-    rule: int | None = None  # from 0, in the case's order
-    pattern: str | None = None  # what the rule was found by
+    granted: bool | None  # for `confirm`; None for a question
+    rule: int | None = None  # its index in the case
+    pattern: str | None = None  # of the rule
 
 
 class SimulatedUser:
-    """Deterministic: the first rule whose pattern is found in the agent's words answers."""
+    """Deterministic: the first rule whose pattern occurs in the agent's text answers."""
 
     def __init__(self, rules: Sequence[UserRule]) -> None:
         self._rules = [(re.compile(rule.when, re.IGNORECASE), rule) for rule in rules]
 
-    def hear(self, kind: str, words: str) -> UserReply:
-        """The answer to `ask_user` or `confirm`. Who says nothing of it does not consent."""
+    def reply(self, kind: str, text: str) -> UserReply:
+        """The answer to `ask_user` or `confirm`. Without a matching rule there is no consent."""
         for number, (pattern, rule) in enumerate(self._rules):
-            if pattern.search(words):
+            if pattern.search(text):
                 return _answered(kind, rule, number)
         return UserReply(NO, False) if kind == "confirm" else UserReply(NOTHING_TO_ADD, None)
 

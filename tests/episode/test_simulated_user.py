@@ -33,5 +33,5 @@ USER = SimulatedUser(
     ],
 )
 def test_the_first_rule_that_fits_answers(kind: str, words: str, said: UserReply) -> None:
-    assert USER.hear(kind, words) == said
-    assert USER.hear(kind, words) == said
+    assert USER.reply(kind, words) == said
+    assert USER.reply(kind, words) == said
