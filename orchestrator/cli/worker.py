@@ -20,16 +20,17 @@ def worker(
     staging: Annotated[Path, typer.Option(help="Where attempts are written and wait.")],
     lock: Annotated[Path, typer.Option(help="The image's lock.")],
     profile: Annotated[str, typer.Option(help="The image's profile.")],
+    boot_s: Annotated[float, typer.Option(help="Seconds that the device has to boot.")],
     tied: Annotated[bool, typer.Option("--tied", help="End when stdin does.")] = False,
 ) -> None:
     """Run attempts on one device until every episode is decided.
 
     Example: emufarm worker --coordinator http://127.0.0.1:8000 --token-file t --device slot-00.1
     --control-port 9000 --control-token-file c --staging s --lock golden.lock.json
-    --profile sim-api34
+    --profile sim-api34 --boot-s 120
     """
     arguments = WorkerArguments(
         coordinator, token_file, device, control_port, control_token_file, staging, lock, profile,
-        tied,
+        boot_s, tied,
     )  # fmt: skip
     raise typer.Exit(run_worker(arguments, typer.echo))

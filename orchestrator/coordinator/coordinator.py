@@ -59,7 +59,7 @@ class Coordinator:
         proven: Mapping[str, bool],
     ) -> None:
         expected = history.expectations(plan.episodes, history.durations(run.parent, plan.agent))
-        limits = settings.limits
+        self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
         self._store = Store(run, ArchiveLimits())
         self._plan = plan
@@ -302,6 +302,7 @@ class Coordinator:
             site=case.site,
             agent=self._plan.agent,
             expires_s=self.state.lease_s,
+            limits=self._limits,
             proven=self._proven.get(case.id),
         )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..settings import Limits
+
 
 @dataclass(frozen=True)
 class Lease:
@@ -19,6 +21,7 @@ class Lease:
     site: dict[str, str]
     agent: str
     expires_s: float  # from now; renew well before
+    limits: Limits  # the run's, which its manifest records
     proven: bool | None = None  # its controls passed on this image; None: nobody looked
 
 

@@ -101,6 +101,7 @@ class LocalGround:
                 staging=pair.staging,
                 lock=self.image.golden.home.parent / GOLDEN_LOCK,
                 profile=job.profile.name,
+                boot_s=job.settings.limits.boot_s,
                 tied=True,
             )
             return [sys.executable, "-m", "orchestrator.cli", *arguments.words()]
@@ -150,6 +151,7 @@ class DockerGround:
                 staging=Path(staging),
                 lock=Path(INSIDE, IMAGE_FILE),
                 profile=job.profile.name,
+                boot_s=job.settings.limits.boot_s,
             )
             return arguments.words()
 

@@ -18,6 +18,7 @@ class WorkerArguments:
     staging: Path  # the slot's own, kept from worker to worker
     lock: Path  # the image's
     profile: str  # the image's
+    boot_s: float  # the run's limit for the device's boot; a lease brings the other limits
     tied: bool = False  # the worker ends when its stdin does, and so with its parent
 
     def words(self) -> list[str]:

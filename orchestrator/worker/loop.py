@@ -27,7 +27,6 @@ from ..outcome import Asked, Judgement, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
-from ..settings import Limits
 from .agents import AskedFor
 from .exit_codes import WorkerExit
 from .record import summary_document
@@ -46,7 +45,7 @@ class Worker:
     name: str  # of the device, as the coordinator knows it
     lock: ImageLock
     profile: Profile
-    limits: Limits
+    boot_s: float
     staging: Path  # attempt/ while it is written, sealed-*/ until it is committed
     stop: threading.Event  # set once the worker must leave
     versions: dict[str, str] = field(default_factory=dict)
@@ -99,7 +98,7 @@ class Worker:
 
     def _wait_ready(self) -> None:
         """Within the boot's time, and no longer than there is an emulator to wait for."""
-        until = time.monotonic() + self.limits.boot_s
+        until = time.monotonic() + self.boot_s
         while not (readiness := self.device.wait_ready(LOOK_S)).ready:
             supervisor = self.device.supervisor
             dead = supervisor is not None and not supervisor.healthy()
@@ -185,7 +184,7 @@ class Worker:
                 site.serve(rendered.site, rendered.responses)
                 agent = make_agent(lease.agent, rendered, lease.seed, AskedFor(self.client))
                 context = AttemptContext(
-                    self.device, rendered, agent, bundle, self.profile, self.limits, site,
+                    self.device, rendered, agent, bundle, self.profile, lease.limits, site,
                     self.versions, self.stop.is_set, leased, self.stop.wait, proven=lease.proven,
                 )  # fmt: skip
                 return attempt(context, self.lock)

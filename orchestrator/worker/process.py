@@ -16,7 +16,6 @@ from ..errors import UsageError
 from ..events.notify import Notify
 from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
-from ..settings import Limits
 from .arguments import WorkerArguments
 from .exit_codes import WorkerExit
 from .loop import Worker
@@ -33,7 +32,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments.tied:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
-    limits, device = Limits(), arguments.device
+    device = arguments.device
     secret, name = _secret(arguments.token_file), f"{device}-{os.getpid()}"
     with (
         held(arguments.staging),
@@ -41,7 +40,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     ):
         control = _secret(arguments.control_token_file)
         try:
-            phone = attach(arguments.control_port, control, limits.boot_s, notify)
+            phone = attach(arguments.control_port, control, arguments.boot_s, notify)
         except DeviceFault as fault:
             send_sealed(client, arguments.staging)
             client.device_failed("provision", fault.reason, str(fault))
@@ -52,7 +51,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
             name=device,
             lock=read_lock(arguments.lock),
             profile=load_profile(arguments.profile),
-            limits=limits,
+            boot_s=arguments.boot_s,
             staging=arguments.staging,
             stop=stop,
         )

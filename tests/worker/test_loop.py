@@ -51,6 +51,7 @@ from tests.supervisor.supervised import until as wait_until
 
 DEVICE = "slot-00.1"
 TAP = {"action": "tap", "x": 540, "y": 1200}
+LIMITS = Limits(lease_s=60.0, attempts=1)
 
 
 @dataclass
@@ -65,11 +66,12 @@ class Post:
     client: CoordinatorClient
     stop: threading.Event
     loads: int = 40
+    boot_s: float = LIMITS.boot_s
 
     def work(self) -> int:
         worker = Worker(
             client=self.client, device=self.device, name=DEVICE, lock=self.image.lock,
-            profile=PROFILE.model_copy(update={"loads": self.loads}), limits=Limits(),
+            profile=PROFILE.model_copy(update={"loads": self.loads}), boot_s=self.boot_s,
             staging=self.staging, stop=self.stop,
         )  # fmt: skip
         return worker.run()
@@ -107,11 +109,10 @@ Posted = Callable[..., Any]
 @pytest.fixture
 def post(stages_phone: LocalDevice, image: GoldenImage, tmp_path: Path) -> Posted:
     @asynccontextmanager
-    async def open_post(*, episodes: int = 1) -> AsyncIterator[Post]:
+    async def open_post(*, episodes: int = 1, limits: Limits = LIMITS) -> AsyncIterator[Post]:
         device, _ = await asyncio.to_thread(boot, stages_phone)
         run, staging = tmp_path / "runs" / "r", tmp_path / "staging"
         staging.mkdir()
-        limits = replace(Limits(), lease_s=60.0, attempts=1)
         async with (
             open_run(run, a_plan(episodes), RunSettings(limits=limits)) as coordinator,
             listening(coordinator, SECRETS) as url,
@@ -177,6 +178,28 @@ async def test_it_works_until_all_is_decided_and_leaves_nothing_behind(
             assert str(commit.judgement.outcome) == "task_failed"
             assert set(commit.durations) == {"reset", "setup", "agent", "oracle"}
         assert list(at.staging.iterdir()) == []
+
+
+async def test_the_run_s_limits_are_the_worker_s(
+    post: Posted, agents: Callable[..., list[Says]]
+) -> None:
+    """Here its phone may take no time at all for the agent's steps."""
+    agents(TAP, TAP)
+    async with post(limits=replace(LIMITS, device_s=1e-9)) as at:
+        assert await sealed(at) == WorkerExit.ALL_DECIDED
+        assert at.word() == ("oracle_inconclusive", "guest_lost")
+
+
+async def test_a_phone_that_does_not_boot_in_the_time_it_has_is_unusable(
+    post: Posted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with post() as at:
+        at.boot_s = 0.0
+        booting = Readiness(("sys.boot_completed",), 0.0)
+        monkeypatch.setattr(at.device, "wait_ready", lambda seconds: booting)
+        assert await asyncio.to_thread(at.work) == WorkerExit.DEVICE_UNUSABLE
+        (failed,) = at.events(DeviceFailed)
+        assert (failed.phase, failed.reason) == ("boot", "not_ready")
 
 
 async def test_told_to_stop_while_the_phone_boots_it_leaves_and_accuses_nobody(
