@@ -105,7 +105,7 @@ class ProgressDisplay:
         head = Table.grid(padding=(0, 2))
         head.add_row(
             bar, f"{view['decided']}/{view['total']}", f"infra {view['infra_attempts']}",
-            f"left {seconds(view['eta_s'])}", outcomes,
+            time_left(view["eta_s"]), outcomes,
         )  # fmt: skip
         return Group(head, devices(view))
 
@@ -122,8 +122,9 @@ def devices(view: dict[str, Any]) -> Table:
     return table
 
 
-def seconds(value: float | None) -> str:
-    return "?" if value is None else f"{int(value) // 60}:{int(value) % 60:02d}"
+def time_left(seconds: float | None) -> str:
+    """Nothing while nobody knows."""
+    return "" if seconds is None else f"left {int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 def first_line(text: str) -> str:

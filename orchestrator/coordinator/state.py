@@ -88,7 +88,8 @@ class State:
     fenced: dict[str, Kept] = field(default_factory=dict)  # by token
     outcomes: Counter[Outcome] = field(default_factory=Counter)  # of the episodes decided
     infra_attempts: int = 0
-    measured_s: float = 0.0  # of all attempts committed
+    measured: int = 0  # attempts that were committed and not cut short by infrastructure
+    measured_s: float = 0.0  # what they took
     foreseen_s: float = 0.0  # what was expected of them
     opened: RunOpened | None = None
     sealed: bool = False
@@ -187,8 +188,6 @@ def _end(state: State, event: AttemptLost | AttemptCommitted) -> None:
     _release(state, event)
     if isinstance(event, AttemptCommitted):
         state.committed[event.token] = Kept(event.manifest, event.bundle)
-        state.measured_s += (event.ended_ms - event.started_ms) / 1000
-        state.foreseen_s += state.expected[event.episode]
     state.progress[event.episode].ended += (event,)
     device = _device(state, event.device)
     device.attempts += 1
@@ -197,8 +196,12 @@ def _end(state: State, event: AttemptLost | AttemptCommitted) -> None:
         device.failing |= {event.episode}
         state.infra_attempts += 1
         state.pending.put_back(event.episode)
-    else:
-        device.failing = frozenset()
+        return
+    device.failing = frozenset()
+    if isinstance(event, AttemptCommitted):
+        state.measured += 1
+        state.measured_s += (event.ended_ms - event.started_ms) / 1000
+        state.foreseen_s += state.expected[event.episode]
 
 
 def _device(state: State, name: str) -> DeviceState:

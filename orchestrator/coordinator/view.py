@@ -57,13 +57,17 @@ def view(state: State, now: float) -> dict[str, Any]:
 
 
 def eta(state: State, now: float) -> float | None:
-    """Seconds left at this run's own pace; None where no device is at work."""
+    """Seconds left at this run's own pace; None while that is not known.
+
+    It is known once as many attempts were measured as devices are at work: before, there are only
+    budgets, and the first attempts to end are the shortest.
+    """
     devices = sum(1 for _ in live(state, now))
     if state.finished:
         return 0.0
-    if not devices:
+    if not devices or state.measured < devices or not state.foreseen_s:
         return None
-    pace = state.measured_s / state.foreseen_s if state.foreseen_s else 1.0
+    pace = state.measured_s / state.foreseen_s
     running = [
         max(0.0, pace * state.expected[held.granted.episode] - (now - held.since))
         for held in state.leases.values()
