@@ -12,7 +12,7 @@ from pathlib import Path
 from ..coordinator import chain
 from ..coordinator.coordinator import Coordinator
 from ..pins.run_manifest import add_device_facts
-from ..report.verify.run_folder import documents, reported
+from ..report.verify.run_folder import documents_to_seal, latest_device_facts
 
 
 async def seal(run: Path, coordinator: Coordinator) -> None:
@@ -20,10 +20,10 @@ async def seal(run: Path, coordinator: Coordinator) -> None:
     if coordinator.state.sealed:
         return
     await asyncio.to_thread(record_devices, run)
-    await coordinator.seal(await asyncio.to_thread(documents, run))
+    await coordinator.seal(await asyncio.to_thread(documents_to_seal, run))
 
 
 def record_devices(run: Path) -> None:
     """Each device's own answers, which are in the journal by now."""
     events = (line.event for line in chain.Walk(run / chain.FOLDER))
-    add_device_facts(run, reported(events))
+    add_device_facts(run, latest_device_facts(events))

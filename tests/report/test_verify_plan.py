@@ -13,7 +13,7 @@ import pytest
 from orchestrator.cases.load import load_cases
 from orchestrator.plan.build import build
 from orchestrator.plan.plan import Plan
-from orchestrator.report.verify.plan import planned
+from orchestrator.report.verify.plan import plan_problems
 from orchestrator.settings import RunSettings
 
 CASES = Path(__file__).parents[2] / "cases" / "public"
@@ -26,7 +26,7 @@ def a_plan() -> Plan:
 
 
 def test_every_plan_that_is_made_follows_from_its_cases_and_seed() -> None:
-    assert planned(a_plan()) == []
+    assert plan_problems(a_plan()) == []
 
 
 def test_a_part_of_a_plan_does_too() -> None:
@@ -35,7 +35,7 @@ def test_a_part_of_a_plan_does_too() -> None:
     kept = plan.episodes[3:5]
     used = {episode.case for episode in kept}
     cases = tuple(case for case in plan.cases if case.id in used)
-    assert planned(replace(plan, episodes=kept, cases=cases)) == []
+    assert plan_problems(replace(plan, episodes=kept, cases=cases)) == []
 
 
 def chosen_seed(plan: Plan) -> Plan:
@@ -80,15 +80,15 @@ def no_case_at_all(plan: Plan) -> Plan:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (chosen_seed, "is not what its case and the seed come to"),
+        (chosen_seed, "does not follow from its case and the seed"),
         (counted_twice, "is planned 2 times"),
-        (one_more_repeat, "is beyond 1 repeats"),
-        (another_global_seed, "is not what its case and the seed come to"),
-        (no_such_variant, "is of no case and variant that are planned"),
+        (one_more_repeat, "exceeds 1 repeats"),
+        (another_global_seed, "does not follow from its case and the seed"),
+        (no_such_variant, "has no planned case and variant"),
         (milder_attack, "its digest is not that of the case"),
-        (no_case_at_all, "it is no case"),
+        (no_case_at_all, "it is not a valid case"),
     ],
 )
 def test_whatever_was_chosen_is_told(change: Callable[[Plan], Plan], says: str) -> None:
-    problems = planned(change(a_plan()))
+    problems = plan_problems(change(a_plan()))
     assert any(says in problem for problem in problems), problems

@@ -23,7 +23,7 @@ from orchestrator.evidence import manifest
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.report import build
 from orchestrator.report.verify import prove_run, verify_bundle, verify_run
-from orchestrator.report.verify.run_folder import documents
+from orchestrator.report.verify.run_folder import documents_to_seal
 from tests.run.conftest import Farm, a_farm, ended
 from tests.run.mutations import unnoticed
 
@@ -102,7 +102,7 @@ def test_a_run_whose_end_was_cut_off_is_not_proven(run: Path) -> None:
     segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:-1]))
     build.save(run)
     assert verify_run(run) == [
-        "journal: it is not sealed: lines cut from its end could not be told"
+        "journal: it is not sealed, so lines could have been cut from its end"
     ]
 
 
@@ -136,7 +136,7 @@ def forge(run: Path, change: Callable[[Path], None], digest: str | None = None) 
         if isinstance(event, RunOpened):
             event = event.model_copy(update={"plan": plan})
         if isinstance(event, RunSealed):
-            event = event.model_copy(update={"plan": plan, "files": documents(run)})
+            event = event.model_copy(update={"plan": plan, "files": documents_to_seal(run)})
         raw = chain.encode(line.seq, line.ts_ms, head, event)
         forged, head = forged + raw, chain.head_after(raw)
     segment.write_bytes(forged)
@@ -257,15 +257,15 @@ NO = {"success": False, "score": 0.0}
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ([word(**FAILED)], "judged again it comes to success"),
-        ([word(**FAILED, asked={"success": False})], "what was asked is not what"),
+        ([word(**FAILED)], "judged again, the outcome is success"),
+        ([word(**FAILED, asked={"success": False})], "asked does not follow from"),
         (
             [word(**FAILED, asked={"success": False}), oracle("post", decision=NO)],
             "its decision is",
         ),
         ([oracle("post", facts={"made": "up"})], "the raw results give"),
-        ([oracle("post", question={"name": "another"})], "this is no question of the case"),
-        ([oracle("post", forbidden=True)], "this is no question of the case"),
+        ([oracle("post", question={"name": "another"})], "the case does not ask this question"),
+        ([oracle("post", forbidden=True)], "the case does not ask this question"),
         ([oracle("pre", result_digest="0" * 64)], "its result_digest is"),
         ([word(judgement={"violations": ["nothing_at_all"]})], "judged again"),
         ([paper("run_manifest.json", android={"devices": None})], "its devices are not those"),
@@ -279,7 +279,7 @@ NO = {"success": False, "score": 0.0}
         ),
         (
             [paper(name, android={"avd": {"ram_mb": "64"}}) for name in DOCUMENTS],
-            "its ram_mb is not what its config.ini says",
+            "its ram_mb is not that of its config.ini",
         ),
         ([paper("env_capabilities.json", android={"fingerprint": "x"})], "its phone is not that"),
         ([paper("env_capabilities.json", repo={"commit": "x"})], "its code is not that"),
@@ -287,13 +287,13 @@ NO = {"success": False, "score": 0.0}
             [paper("run_manifest.json", reproducibility={"limits": None})],
             "its limits are not those",
         ),
-        ([word(effort={"confirms": 1})], "its effort is not what"),
-        ([word(effort={"steps": 1})], "its effort is not what"),
-        ([summed_up(task_success=False)], "its task_success is not what the attempt came to"),
-        ([summed_up(seed=1)], "its seed is not what"),
+        ([word(effort={"confirms": 1})], "its effort is not that"),
+        ([word(effort={"steps": 1})], "its effort is not that"),
+        ([summed_up(task_success=False)], "its task_success is not that of attempt.json"),
+        ([summed_up(seed=1)], "its seed is not that of attempt.json"),
         ([lambda bundle: (bundle / "summary.json").unlink()], "summary.json: is missing"),
-        ([word(**LOST)], "it says that nothing was asked"),
-        ([replanned(seed=1)], "is not what its case and the seed come to"),
+        ([word(**LOST)], "asked is null"),
+        ([replanned(seed=1)], "does not follow from its case and the seed"),
         ([lambda bundle: (bundle.parents[2] / "env_capabilities.json").unlink()], "is missing"),
     ],
 )
@@ -317,7 +317,7 @@ def test_a_forger_who_leaves_a_question_out_is_refuted(run: Path) -> None:
 
     forge(run, change)
     problems = verify_run(run)
-    assert any("was not asked after it" in problem for problem in problems), problems
+    assert any("was not asked after the agent" in problem for problem in problems), problems
 
 
 def test_a_forger_who_leaves_every_question_out_is_refuted(run: Path) -> None:
@@ -391,4 +391,6 @@ def test_a_run_that_died_before_its_seal_is_sealed_by_the_next_resume(farm: Farm
     assert json.loads(manifest_file.read_text())["android"]["devices"] == devices != {}
     proof = prove_run(run)
     assert proof.problems == ()
-    assert proof.outside == ("journal/000001.jsonl, its last 40 bytes: torn, or a second writer's",)
+    assert proof.outside == (
+        "journal/000001.jsonl, its last 40 bytes: a torn line, or a second writer",
+    )

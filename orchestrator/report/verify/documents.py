@@ -1,6 +1,6 @@
-"""Do a run's two documents say what its plan, its journal and its image's lock say? Pure.
+"""Verifies a run's manifest and capabilities against its plan, journal and image lock. Pure.
 
-The same fact stands in several places: once where it was found, and where readers look for it.
+The same fact is recorded in several places: where it was found, and where readers look for it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ...pins.sdk_tools import adb_release
 from ...plan.plan import Plan
 
 Document = Mapping[str, Any]
-# What readers look for, and where the image's lock has it.
-_OF_THE_LOCK = {
+# Fields of the manifest, and the same fields of the image lock.
+_LOCK_FIELDS = {
     "profile": "profile",
     "profile_digest": "profile_digest",
     "fingerprint": "fingerprint",
@@ -35,18 +35,19 @@ def disagreements(
     opened: RunOpened,
     devices: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:
-    """A sentence each; KeyError or TypeError where a document is none of a run's."""
+    """One sentence for each contradiction; KeyError or TypeError if a document is malformed."""
     problems = [
-        f"{MANIFEST}: its {name} is not that of the plan" for name in _unplanned(manifest, plan)
+        f"{MANIFEST}: its {name} is not that of the plan"
+        for name in _differs_from_plan(manifest, plan)
     ]
-    told = device_facts(devices)
+    facts = device_facts(devices)
     for name, document in ((MANIFEST, manifest), (CAPABILITIES, capabilities)):
-        if any(document["android"][key] != value for key, value in told.items()):
-            problems.append(f"{name}: its devices are not those that the journal tells of")
+        if any(document["android"][key] != value for key, value in facts.items()):
+            problems.append(f"{name}: its devices are not those in the journal")
     reproducibility = manifest["reproducibility"]
     if reproducibility["limits"] != opened.settings["limits"]:
-        problems.append(f"{MANIFEST}: its limits are not those that the run was opened with")
-    problems += [f"{MANIFEST}: {text}" for text in _unlocked(manifest["android"])]
+        problems.append(f"{MANIFEST}: its limits are not those in the journal")
+    problems += [f"{MANIFEST}: {text}" for text in _differs_from_lock(manifest["android"])]
     if manifest["android"] != capabilities["android"]:
         problems.append(f"{CAPABILITIES}: its phone is not that of {MANIFEST}")
     repo = capabilities["repo"]
@@ -55,8 +56,8 @@ def disagreements(
     return problems
 
 
-def _unplanned(manifest: Document, plan: Plan) -> Iterator[str]:
-    """What differs from the plan, by its name in the manifest."""
+def _differs_from_plan(manifest: Document, plan: Plan) -> Iterator[str]:
+    """The names of the manifest's fields that differ from the plan."""
     found = manifest["reproducibility"]
     yield from (name for name, value in plan_facts(plan).items() if found[name] != value)
     if manifest["seed"] != plan.seed:
@@ -65,10 +66,10 @@ def _unplanned(manifest: Document, plan: Plan) -> Iterator[str]:
         yield "agent"
 
 
-def _unlocked(android: Document) -> Iterator[str]:
-    """What differs from the lock that stands beside it, or from the AVD's own words."""
+def _differs_from_lock(android: Document) -> Iterator[str]:
+    """The fields that differ from the image lock in the manifest, or from the AVD's config.ini."""
     lock, avd = android["image_lock"], android["avd"]
-    for name, key in _OF_THE_LOCK.items():
+    for name, key in _LOCK_FIELDS.items():
         if android[name] != lock[key]:
             yield f"its {name} is not that of its image lock"
     if adb_release(android["adb_version"]) != adb_release(lock["adb_version"]):
@@ -81,6 +82,6 @@ def _unlocked(android: Document) -> Iterator[str]:
         yield "its AVD is not that of its image lock"
     config = parse_ini(text)
     for name, key in AVD_KEYS.items():
-        # What config.ini does not say is null there, with its reason.
+        # A field that config.ini lacks is null in the manifest, with a reason.
         if key in config and avd[name] != config[key]:
-            yield f"its {name} is not what its config.ini says"
+            yield f"its {name} is not that of its config.ini"

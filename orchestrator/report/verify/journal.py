@@ -1,9 +1,9 @@
-"""Does each line of a journal follow from the lines before it?
+"""Verifies a journal by replaying it: each line must follow from the lines before it.
 
-The chain says that these are the lines that were written; this says that a coordinator could have
-written them: leases are held by one device at a time, only infrastructure earned another attempt,
-and every decision is the one that the scheduler comes to. What only the coordinator's clock knew
-(which devices were alive) is not asked.
+The hash chain proves that these lines were written. The replay proves that a coordinator could
+have written them: one device at a time holds a lease, only an infrastructure failure leads to
+another attempt, and every decision is the scheduler's. What depended on the coordinator's clock
+(which devices were alive) is not checked.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from ...coordinator.transitions import (
 from ...outcome import Outcome
 from ...plan.plan import Plan
 
-_BEGINNING = (SegmentOpened, RunOpened)
+_FIRST_EVENTS = (SegmentOpened, RunOpened)
 
 
 def replay(plan: Plan, lines: Iterable[Line]) -> list[str]:
-    """What does not follow, a sentence each; after a line that cannot be applied, no more."""
+    """One sentence for each contradiction; the replay stops at a line that cannot be applied."""
     state, problems = _state(plan, 1.0, 1), []
     digest = plan.digest
     for line in lines:
@@ -45,10 +45,12 @@ def replay(plan: Plan, lines: Iterable[Line]) -> list[str]:
             try:
                 state = _state(plan, float(limits["lease_s"]), int(limits["attempts"]))
             except (KeyError, TypeError, ValueError):
-                problems.append(f"{where}: it does not say how many attempts an episode has")
-        told, lasting = _wrong(plan, digest, state, event)
-        problems += [f"{where}: {text}" for text in told]
-        if lasting:
+                problems.append(
+                    f"{where}: its limits do not state how many attempts an episode has"
+                )
+        texts, fatal = _check(plan, digest, state, event)
+        problems += [f"{where}: {text}" for text in texts]
+        if fatal:
             return problems
         apply(state, event, 0.0)
     if state.opened is None:
@@ -62,28 +64,30 @@ def _state(plan: Plan, lease_s: float, attempts: int) -> State:
     )
 
 
-def _wrong(plan: Plan, digest: str, state: State, event: Event) -> tuple[list[str], bool]:
-    """What is wrong with the next line, and whether nothing after it can be told."""
-    if state.opened is None and not isinstance(event, _BEGINNING):
-        return ["it stands before the line that opens the run"], True
+def _check(plan: Plan, digest: str, state: State, event: Event) -> tuple[list[str], bool]:
+    """What is wrong with the next line, and whether the lines after it cannot be checked."""
+    if state.opened is None and not isinstance(event, _FIRST_EVENTS):
+        return ["it is before the line that opens the run"], True
     match event:
         case RunOpened():
             return _opened(plan, digest, state, event), False
         case LeaseGranted():
-            told = _granted(state, event)
-            return told, bool(told)
+            texts = _granted(state, event)
+            return texts, bool(texts)
         case LeaseReturned() | AttemptLost() | AttemptCommitted():
-            told = _ended(state, event)
-            return told, bool(told)
+            texts = _ended(state, event)
+            return texts, bool(texts)
         case AttemptFenced():
             return _fenced(state, event), False
         case EpisodeDecided():
             due = schedule.decision_due(state, event.episode) if _known(state, event) else None
             wrong = due != event
-            return (["it is not the decision that its attempts come to"] if wrong else []), wrong
+            return (
+                ["it is not the decision that follows from its attempts"] if wrong else []
+            ), wrong
         case DeviceQuarantined():
             due_now = schedule.quarantine_due(state, event.device)
-            return ([] if due_now == event else ["nothing gave cause for this quarantine"]), False
+            return ([] if due_now == event else ["nothing before it causes this quarantine"]), False
         case RunSealed():
             return _sealed(plan, digest, state, event), False
         case _:
@@ -93,9 +97,9 @@ def _wrong(plan: Plan, digest: str, state: State, event: Event) -> tuple[list[st
 def _opened(plan: Plan, digest: str, state: State, event: RunOpened) -> list[str]:
     if state.opened is not None:
         return ["the run is opened a second time"]
-    told = (event.plan, event.agent, event.profile, event.episodes)
-    if told != (digest, plan.agent, plan.profile, len(plan.episodes)):
-        return ["it opens the run of another plan than plan.json"]
+    opened = (event.plan, event.agent, event.profile, event.episodes)
+    if opened != (digest, plan.agent, plan.profile, len(plan.episodes)):
+        return ["its plan is not plan.json"]
     return []
 
 
@@ -104,21 +108,20 @@ def _granted(state: State, event: LeaseGranted) -> list[str]:
         return [f"it leases {event.episode}, which is not in the plan"]
     progress = state.progress[event.episode]
     device = state.devices.get(event.device)
-    said = {
+    problems = {
         "its token was granted before": event.token in state.granted,
-        "its token is of another attempt": not event.token.startswith(
+        "its token belongs to another attempt": not event.token.startswith(
             f"{event.episode}/{event.attempt}/"
         ),
-        f"{event.episode} is leased already": progress.token is not None,
+        f"{event.episode} is already leased": progress.token is not None,
         f"{event.episode} needs no further attempt": progress.decided is not None
         or schedule.decision_due(state, event.episode) is not None,
-        f"attempt {len(progress.ended) + 1} would be next": event.attempt
-        != len(progress.ended) + 1,
-        f"{event.device} holds a lease already": device is not None and device.token is not None,
+        f"the next attempt is {len(progress.ended) + 1}": event.attempt != len(progress.ended) + 1,
+        f"{event.device} already holds a lease": device is not None and device.token is not None,
         f"{event.device} is in quarantine": device is not None
         and (bool(device.quarantined) or schedule.quarantine_due(state, event.device) is not None),
     }
-    return [text for text, wrong in said.items() if wrong]
+    return [text for text, wrong in problems.items() if wrong]
 
 
 def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) -> list[str]:
@@ -126,7 +129,7 @@ def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) 
     if held is None:
         return [f"it ends a lease that is not open ({event.token})"]
     if not _same_lease(held.granted, event):
-        return ["it is of another episode, attempt or device than its lease"]
+        return ["its episode, attempt or device is not that of its lease"]
     if isinstance(event, AttemptLost) and event.judgement.outcome is not Outcome.INFRA_FAILED:
         return ["an attempt without a bundle can only be infra_failed"]
     if isinstance(event, AttemptCommitted):
@@ -138,7 +141,7 @@ def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) 
 def _fenced(state: State, event: AttemptFenced) -> list[str]:
     granted = state.granted.get(event.token)
     if granted is None or not _same_lease(granted, event):
-        return ["it is of a lease that was never granted"]
+        return ["its lease was never granted"]
     if event.token in state.leases or event.token in state.fenced:
         return ["its lease is open, or its bundle was fenced before"]
     token = hashlib.sha256(event.token.encode()).hexdigest()[:16]
@@ -150,7 +153,7 @@ def _sealed(plan: Plan, digest: str, state: State, event: RunSealed) -> list[str
     if not state.finished:
         return [f"it seals a run with {state.undecided} episodes undecided"]
     if (event.plan, event.decided) != (digest, len(plan.episodes)):
-        return ["it seals another plan than plan.json"]
+        return ["its plan is not plan.json"]
     return []
 
 

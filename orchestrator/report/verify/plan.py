@@ -1,7 +1,8 @@
-"""Is this plan one that its own cases and seed make?
+"""Verifies a plan against itself: its cases have their digests, its episodes their seeds.
 
-Its digest says that it is the plan that was run. This says that nobody chose the values: each case
-has the digest of what it says, and each episode the seed that the global seed draws for it, once.
+The plan's digest proves that this plan was run. These checks prove that nobody chose the values:
+each case has the digest of its content, and each episode is planned once, with the seed that the
+global seed gives.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from ...plan.plan import Plan, PlannedCase
 from ...plan.store import FILE
 
 
-def planned(plan: Plan) -> list[str]:
-    """What does not follow, a sentence each."""
+def plan_problems(plan: Plan) -> list[str]:
+    """One sentence for each contradiction."""
     problems: list[str] = []
     cases: dict[str, Case] = {}
     for one in plan.cases:
@@ -32,22 +33,22 @@ def planned(plan: Plan) -> list[str]:
     for each in plan.episodes:
         case = cases.get(each.case)
         if case is None or each.variant not in case.variants:
-            problems.append(f"{FILE}: {each.id} is of no case and variant that are planned")
+            problems.append(f"{FILE}: {each.id} has no planned case and variant")
         elif not 1 <= each.repeat <= plan.repeats:
-            problems.append(f"{FILE}: {each.id} is beyond {plan.repeats} repeats")
+            problems.append(f"{FILE}: {each.id} exceeds {plan.repeats} repeats")
         elif each != episode(case, each.variant, each.repeat, plan.seed):
-            problems.append(f"{FILE}: {each.id} is not what its case and the seed come to")
+            problems.append(f"{FILE}: {each.id} does not follow from its case and the seed")
     return problems
 
 
 def _case(planned: PlannedCase) -> Case:
-    """ValueError where it is not the case that its id and digest are of."""
+    """The case; ValueError if its id or digest is another."""
     try:
         case = Case.model_validate(planned.case)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"it is no case: {where}: {first['msg']}") from error
+        raise ValueError(f"it is not a valid case: {where}: {first['msg']}") from error
     if case.id != planned.id or case_digest(case, planned.site) != planned.digest:
         raise ValueError("its digest is not that of the case")
     return case

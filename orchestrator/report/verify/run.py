@@ -1,8 +1,8 @@
-"""Is this run what was written, and does everything in it follow from what was seen?
+"""Verifies a run's folder: files, journal, plan, documents, bundles and report, in that order.
 
-Reads the folder and nothing else: no device, no network, nothing written. Each problem is one
-sentence that names its file. Where something is broken, what rests on it is not looked at: a
-broken journal vouches for nothing, and a bundle that is not whole is not judged again.
+Reads the folder and nothing else: no device, no network; writes nothing. Each problem is one
+sentence that names its file. What depends on something broken is not checked: a broken journal
+proves nothing, and a bundle that does not match its manifest is not judged again.
 """
 
 from __future__ import annotations
@@ -32,48 +32,48 @@ from ...plan.store import FILE as PLAN
 from ...plan.store import read_plan
 from .. import build
 from ..build import NAME as REPORT
-from .attempts import PlannedQuestions, rejudged
+from .attempts import PlannedQuestions, attempt_problems
 from .documents import disagreements
 from .journal import replay
-from .plan import planned
-from .run_folder import Holding, hold, reported, unaccounted
+from .plan import plan_problems
+from .run_folder import RunFolder, added, latest_device_facts, scan
 
-_ANOTHER = f"{manifest.NAME}: is not the one that the journal names"
-_ALONE = "which run this is of: a bundle alone is held against no journal and no plan"
-_NOT_SEALED = "journal: it is not sealed: lines cut from its end could not be told"
+_OTHER_MANIFEST = f"{manifest.NAME}: is not the one that the journal names"
+_LONE_BUNDLE = "the run: a lone bundle is not compared with a journal or a plan"
+_NOT_SEALED = "journal: it is not sealed, so lines could have been cut from its end"
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What was looked at, and what is wrong with it."""
+    """What was checked, and the problems that were found."""
 
     problems: tuple[str, ...]
     episodes: int = 0
     attempts: int = 0  # with a bundle
     files: int = 0
     head: str = ""  # digest of the journal's last line
-    outside: tuple[str, ...] = ()  # what nothing vouches for, by design
+    outside: tuple[str, ...] = ()  # what the proof does not cover, by design
 
 
 def verify_run(run: Path) -> list[str]:
-    """What is wrong with a run; nothing, where it is proven."""
+    """The problems of a run; none if it is proven."""
     return list(prove_run(run).problems)
 
 
 def verify_bundle(folder: Path) -> list[str]:
-    """What is wrong with a bundle by itself; nothing, where it is proven."""
+    """The problems of a bundle by itself; none if it is proven."""
     return list(prove_bundle(folder).problems)
 
 
 def prove_bundle(folder: Path) -> Proof:
-    problems, files = _whole(folder)
+    problems, files = _bundle_files(folder)
     if not problems:
-        problems = rejudged(folder, None, None)
-    return Proof(tuple(problems), episodes=1, attempts=1, files=files, outside=(_ALONE,))
+        problems = attempt_problems(folder, None, None)
+    return Proof(tuple(problems), episodes=1, attempts=1, files=files, outside=(_LONE_BUNDLE,))
 
 
 def prove_run(run: Path) -> Proof:
-    found = hold(run)
+    found = scan(run)
     problems: list[str] = []
     plan = read = None
     try:
@@ -86,31 +86,32 @@ def prove_run(run: Path) -> Proof:
         line = f", line {error.line}" if error.line else ""
         problems.append(f"{error.file.relative_to(run)}{line}: {error.rule}")
     if plan is None or read is None:
-        return Proof((*problems, *found.strange), outside=tuple(found.outside))
-    if told := planned(plan):
-        return Proof((*problems, *told, *found.strange), outside=tuple(found.outside))
+        return Proof((*problems, *found.unexpected), outside=tuple(found.outside))
+    if contradictions := plan_problems(plan):
+        return Proof((*problems, *contradictions, *found.unexpected), outside=tuple(found.outside))
     attempts = [
         line.event
         for line in read.lines
         if isinstance(line.event, AttemptCommitted | AttemptFenced)
     ]
-    told, outside = _segments(run, found, read)
-    problems += told + replay(plan, read.lines) + _documents(run, plan, found, read, attempts)
-    asker = PlannedQuestions(run, plan)
-    checked, files = _bundles(run, found, attempts, asker)
-    problems += checked + _report(run)
+    in_segments, outside = _segments(run, found, read)
+    problems += in_segments + replay(plan, read.lines)
+    problems += _documents(run, plan, found, read, attempts)
+    questions = PlannedQuestions(run, plan)
+    in_bundles, files = _bundles(run, found, attempts, questions)
+    problems += in_bundles + _report(run)
     return Proof(
         tuple(problems),
         episodes=len(plan.episodes),
         attempts=len(attempts),
         files=files + len(found.documents) + len(found.segments) + (run / REPORT).exists(),
         head=read.head,
-        outside=(*found.outside, *outside, *asker.unasked),
+        outside=(*found.outside, *outside, *questions.unchecked),
     )
 
 
-def _segments(run: Path, found: Holding, read: chain.Read) -> tuple[list[str], list[str]]:
-    """Bytes of the journal that are in no line: a sealed run's last segment has none."""
+def _segments(run: Path, found: RunFolder, read: chain.Read) -> tuple[list[str], list[str]]:
+    """Check for bytes after the last line of each segment; a sealed run's last segment has none."""
     problems = [] if read.sealed else [_NOT_SEALED]
     outside = []
     if read.torn and read.sealed:
@@ -124,44 +125,46 @@ def _segments(run: Path, found: Holding, read: chain.Read) -> tuple[list[str], l
         sealed = cut.get(Path(name).name)
         extra = (run / name).stat().st_size - sealed.length if sealed else 0
         if sealed and extra < sealed.cut:
-            problems.append(f"{name}: {sealed.cut} torn bytes were left in it, {extra} are there")
+            problems.append(
+                f"{name}: {sealed.cut} torn bytes were left in it, now there are {extra}"
+            )
         elif extra:
-            outside.append(f"{name}, its last {extra} bytes: torn, or a second writer's")
+            outside.append(f"{name}, its last {extra} bytes: a torn line, or a second writer")
     return problems, outside
 
 
 def _documents(
     run: Path,
     plan: Plan,
-    found: Holding,
+    found: RunFolder,
     read: chain.Read,
     attempts: Iterable[AttemptCommitted | AttemptFenced],
 ) -> list[str]:
-    """The files that the seal names are there, as they were; and nothing was added."""
+    """The files that the seal names exist unchanged, and nothing was added."""
     files = _sealed_files(read.lines)
     if files is None:
-        return list(found.strange)
+        return list(found.unexpected)
     problems = []
     for name in dict.fromkeys((PLAN, MANIFEST, CAPABILITIES, *files)):
         if name not in found.documents:
             problems.append(f"{name}: is missing")
         elif name in files and file_sha256(run / name) != files[name]:
             problems.append(f"{name}: is not what was sealed")
-    problems = problems or _agreed(run, plan, read.lines)
+    problems = problems or _contents(run, plan, read.lines)
     bundles = {event.bundle for event in attempts}
     ids = [episode.id for episode in plan.episodes]
-    return problems + unaccounted(found, files, bundles, ids)
+    return problems + added(found, files, bundles, ids)
 
 
-def _agreed(run: Path, plan: Plan, lines: Sequence[Line]) -> list[str]:
-    """The run's manifest and capabilities are of this plan, and of the devices in the journal."""
-    devices = reported(line.event for line in lines)
+def _contents(run: Path, plan: Plan, lines: Sequence[Line]) -> list[str]:
+    """The run's manifest and capabilities agree with this plan and the devices in the journal."""
+    devices = latest_device_facts(line.event for line in lines)
     try:
         opened = next(line.event for line in lines if isinstance(line.event, RunOpened))
-        told = read_json(run / MANIFEST), read_json(run / CAPABILITIES)
-        return disagreements(told[0], told[1], plan, opened, devices)
+        recorded, capabilities = read_json(run / MANIFEST), read_json(run / CAPABILITIES)
+        return disagreements(recorded, capabilities, plan, opened, devices)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
-        return [f"{MANIFEST} or {CAPABILITIES}: is no document of a run: {error!r}"]
+        return [f"{MANIFEST} or {CAPABILITIES}: is not a valid document: {error!r}"]
 
 
 def _sealed_files(lines: Iterable[Line]) -> Mapping[str, str] | None:
@@ -173,45 +176,45 @@ def _sealed_files(lines: Iterable[Line]) -> Mapping[str, str] | None:
 
 def _bundles(
     run: Path,
-    found: Holding,
+    found: RunFolder,
     attempts: list[AttemptCommitted | AttemptFenced],
-    asker: PlannedQuestions,
+    questions: PlannedQuestions,
 ) -> tuple[list[str], int]:
     def check(event: AttemptCommitted | AttemptFenced) -> tuple[list[str], int]:
         folder = run / event.bundle
         if event.bundle not in found.bundles:
             return [f"{event.bundle}: is missing"], 0
-        problems, files = _whole(folder)
+        problems, files = _bundle_files(folder)
         if not problems and manifest.digest(folder) != event.manifest:
-            problems = [_ANOTHER]
+            problems = [_OTHER_MANIFEST]
         if not problems:
-            problems = rejudged(folder, event, asker)
+            problems = attempt_problems(folder, event, questions)
         return [f"{event.bundle}/{problem}" for problem in problems], files
 
     def check_aside(name: str) -> tuple[list[str], int]:
-        problems, files = _whole(run / name)
+        problems, files = _bundle_files(run / name)
         if not problems and not manifest.digest(run / name).startswith(name.rpartition("-")[2]):
-            problems = [f"{manifest.NAME}: is not the one that its folder is named after"]
+            problems = [f"{manifest.NAME}: is not the one that its folder's name states"]
         return [f"{name}/{problem}" for problem in problems], files
 
     asides = [name for name in found.bundles if name in found.outside]
-    # Hashing leaves the interpreter to others.
+    # Hashing releases the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         results = [*threads.map(check, attempts), *threads.map(check_aside, asides)]
-    problems = [problem for told, _ in results for problem in told]
+    problems = [problem for found_here, _ in results for problem in found_here]
     return problems, sum(files for _, files in results)
 
 
-def _whole(folder: Path) -> tuple[list[str], int]:
-    """What is wrong with a bundle's files, and how many there are."""
+def _bundle_files(folder: Path) -> tuple[list[str], int]:
+    """The problems of a bundle's files, and their number."""
     problems = manifest.verify(folder) + _empty(folder)
     return problems, sum(1 for _ in manifest.entries(folder))
 
 
 def _empty(folder: Path) -> list[str]:
-    """Folders that hold nothing, besides those that every bundle has."""
+    """Empty folders, except those that every bundle has."""
     return [
-        f"{Path(at).relative_to(folder)}: nothing accounts for this folder"
+        f"{Path(at).relative_to(folder)}: this folder does not belong to the bundle"
         for at, folders, files in os.walk(folder)
         if not folders and not files and Path(at).relative_to(folder).as_posix() not in FOLDERS
     ]
@@ -226,5 +229,5 @@ def _report(run: Path) -> list[str]:
     except EmufarmError as error:
         return [f"{REPORT}: cannot be computed again: {error}"]
     if path.read_bytes() != computed:
-        return [f"{REPORT}: is not what the plan and the journal come to"]
+        return [f"{REPORT}: is not what the plan and the journal give"]
     return []
