@@ -1,4 +1,4 @@
-"""Puts the files that orchestrator/shipped.py finds into the wheel; the rest is in pyproject.toml.
+"""Puts the files that orchestrator/folders.py finds into the wheel; the rest is in pyproject.toml.
 
 An editable install needs no copy: it finds them in the checkout.
 """

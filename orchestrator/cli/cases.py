@@ -13,7 +13,7 @@ from ..cases.new_case import write_new
 from ..cases.select import Keep, no_match, selection
 from ..farm.controls import CheckedCases, check_cases
 from ..farm.runner import PUBLIC_CASES, RUNS
-from ..shipped import find_cases
+from ..folders import find_cases
 from .arguments import CasesFolder, Devices, Selection
 from .exit_codes import Exit
 from .progress import ProgressDisplay

@@ -6,8 +6,8 @@ import typer
 
 from ..fleet.docker.engine import connect
 from ..fleet.docker.reaper import reap
+from ..folders import cache_folder
 from ..image.cleanup import remove_all_leftovers
-from ..image.golden_cache import cache_folder
 from .exit_codes import Exit
 
 

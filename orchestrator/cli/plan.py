@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from ..farm.runner import PUBLIC_CASES, Request
+from ..folders import find_cases
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from ..shipped import find_cases
 from .arguments import CasesFolder, Selection
 from .table import table
 

@@ -17,7 +17,7 @@ from ..errors import EmufarmError
 from ..farm.simulated_phone import boot, simulated_phone
 from ..fleet.local.exits import as_shell
 from ..fleet.local.last_words import last_words
-from ..image.golden_cache import cache_folder
+from ..folders import cache_folder
 from ..image.simphone import simphone
 from ..image.wheelhouse import wheelhouse
 

@@ -11,7 +11,7 @@ from ..errors import EmufarmError, UsageError
 from ..fleet.docker.agents import AgentImage, agent_image
 from ..fleet.docker.engine import Engine, EngineAbsent, connect
 from ..image.docker_image import DockerImage, ensure_image
-from ..image.embedded import embedded_image, emulator, restless
+from ..image.embedded import embedded_image, emulator, noise_options
 from ..image.golden_cache import GoldenImage
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
@@ -60,7 +60,7 @@ class Docker:
         return self.image.lock.adb_version
 
     def emulator(self, profile: Profile, noise: int | None) -> list[str]:
-        return ["emulator", *profile.emulator, *restless(noise, 0)]
+        return ["emulator", *profile.emulator, *noise_options(noise, 0)]
 
 
 Backend = Local | Docker

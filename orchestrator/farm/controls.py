@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..cases.model import Case
+from ..folders import find_cases
 from ..image.embedded import embedded_image
 from ..pins import proofs
 from ..plan.plan import PlannedCase
 from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
 from ..report.oracle_results import results
 from ..settings import RunSettings
-from ..shipped import find_cases
 from .backends import Local
 from .run_events import Notice, OnEvent, ignore
 from .runner import PUBLIC_CASES, RUNS, Request, device_count, start

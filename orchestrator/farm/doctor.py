@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from ..device.adb import adb_binary, adb_version
 from ..errors import EmufarmError
+from ..folders import cache_folder
 from ..image.embedded import cached_lock
-from ..image.golden_cache import cache_folder
 from ..pins.code_version import repo_facts
 from ..pins.host import host_facts, unknown
 from ..pins.image_lock import BadLock

@@ -22,7 +22,7 @@ from ..fleet.fact import Fact
 from ..fleet.local.fleet import LocalFleet
 from ..fleet.local.pair import Pair, Terms
 from ..fleet.slot import Bounds
-from ..image.embedded import device_env, emulator, restless
+from ..image.embedded import device_env, emulator, noise_options
 from ..image.golden_cache import GoldenImage
 from ..pins.image_lock import FILE as GOLDEN_LOCK
 from ..pins.image_lock import IMAGE_FILE, write_lock
@@ -156,7 +156,8 @@ class DockerGround:
             return arguments.words()
 
         def device(slot: int) -> list[str]:
-            return ["--last-word", str(job.last_word_s), "--", *restless(job.settings.noise, slot)]
+            options = noise_options(job.settings.noise, slot)
+            return ["--last-word", str(job.last_word_s), "--", *options]
 
         terms = DockerTerms(
             engine=self.made.engine,

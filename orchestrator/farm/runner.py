@@ -11,6 +11,7 @@ from pathlib import Path
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..errors import UsageError
+from ..folders import find_cases
 from ..pins import proofs
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.files import write_json
@@ -22,7 +23,6 @@ from ..plan.store import FILE as PLAN
 from ..plan.store import write_plan
 from ..report import build as report
 from ..settings import Limits, RunSettings
-from ..shipped import find_cases
 from .backends import Backend, check_backend_name, chosen
 from .documents import documents
 from .execute import execute

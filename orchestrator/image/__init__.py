@@ -1,1 +1,1 @@
-"""Images of phones: made, baked, proven and pushed. No run and no case is known here."""
+"""Builds, bakes, proves and pushes images of phones. It knows neither runs nor cases."""

@@ -1,4 +1,4 @@
-"""Where are the apps of a profile? Downloaded once, each held against its pin at every use.
+"""Downloads a profile's APKs into the cache and checks each against its pinned hash at every use.
 
 <cache>/apks/<sha256>.apk
 """
@@ -22,17 +22,17 @@ _PIECE = 1 << 20
 
 
 class NoApk(EmufarmError):
-    """An app that the profile names could not be had as it is pinned."""
+    """An APK of the profile could not be downloaded as pinned."""
 
 
 def apks(profile: Profile, cache: Path, notify: Notify) -> dict[str, Path]:
-    """By package."""
+    """The file of each APK, by package."""
     folder = cache / "apks"
     folder.mkdir(parents=True, exist_ok=True)
-    return {apk.package: _kept(apk, folder, notify) for apk in profile.apks}
+    return {apk.package: _cached(apk, folder, notify) for apk in profile.apks}
 
 
-def _kept(apk: Apk, folder: Path, notify: Notify) -> Path:
+def _cached(apk: Apk, folder: Path, notify: Notify) -> Path:
     path = folder / f"{apk.sha256}.apk"
     if path.is_file() and file_sha256(path) == apk.sha256:
         return path
@@ -51,7 +51,7 @@ def _kept(apk: Apk, folder: Path, notify: Notify) -> Path:
 def _download(apk: Apk, path: Path) -> None:
     deadline = Deadline(WHOLE_S)
     try:
-        # Only http, https and file addresses are taken for a profile's.
+        # A profile's addresses are http, https or file, by its schema.
         with urllib.request.urlopen(apk.url, timeout=READ_S) as answer, path.open("wb") as file:
             while piece := answer.read(_PIECE):
                 file.write(piece)

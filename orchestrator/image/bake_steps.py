@@ -1,6 +1,6 @@
-"""What is done to a booted phone before it is saved, and how does a saved one prove itself?
+"""The steps of a bake on a booted phone: set up, install APKs, rest, save; then load and prove.
 
-The phone may stand anywhere: the steps know a reached Device and nothing of who runs it.
+They need a reachable Device only, so they are the same for a process here and for a container.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..pins.mismatch import mismatches
 from ..pins.profile import Apk, BakeStep, Profile
 
 NAMESPACES = ("system", "secure", "global")
-REST_LIMIT_S = 120.0  # beyond the rest itself, before a restless phone is a failure
-STEP_S = 30.0  # until a step's question has its answer
-_LOOK_S = 0.1
+REST_LIMIT_S = 120.0  # beyond the rest itself, before a phone that keeps changing is a failure
+STEP_S = 30.0  # until a step's query has the wanted answer
+_POLL_S = 0.1
 
 
 class BakeFailed(EmufarmError):
@@ -32,7 +32,7 @@ class BakeFailed(EmufarmError):
 
 @dataclass(frozen=True)
 class BakedPhone:
-    """What a lock says of the phone itself."""
+    """The part of a lock that describes the phone."""
 
     boot_id: str
     nonce: str
@@ -48,7 +48,7 @@ def bake_phone(
     notify: Notify,
     apks: Mapping[str, Path] | None = None,
 ) -> BakedPhone:
-    """Sets a booted phone up and saves each snapshot; `apks` are the profile's, by package."""
+    """Set a booted phone up and save each snapshot. `apks` are the profile's files, by package."""
     notify(f"setting up {device.serial}")
     for namespace, values in profile.bake.settings.items():
         for key, value in values.items():
@@ -56,13 +56,13 @@ def bake_phone(
     for apk in profile.apks:
         path = (apks or {}).get(apk.package)
         if path is None:
-            raise BakeFailed(f"{apk.package} is in the profile, and nobody gave its file")
+            raise BakeFailed(f"{apk.package} is in the profile, and its file was not given")
         notify(f"installing {apk.package} {apk.version}")
         _install(device, apk, path)
     for snapshot in profile.baked:
         for step in snapshot.setup:
             notify(f"setting up {snapshot.tag}: {step.run}")
-            _take(device, step)
+            _run_step(device, step)
         notify(f"waiting until the phone has stood still for {profile.bake.rest_s:g} s")
         _rest(device, profile.bake.rest_s)
         _require_set_up(device, profile)
@@ -70,23 +70,23 @@ def bake_phone(
         notify(f"saving {snapshot.tag}")
         device.snapshots.save(snapshot.tag)
     identity = device.identity()
-    # The adb in the image is the supervisor's to tell; ours may be another.
-    told = device.supervisor.facts().adb_version if device.supervisor else None
+    # Of the adb in the image, which the supervisor runs; ours may be another.
+    adb = device.supervisor.facts().adb_version if device.supervisor else None
     return BakedPhone(
         boot_id=device.clock.boot_id(),
         nonce=nonce,
         fingerprint=identity.fingerprint,
         emulator_version=identity.emulator_version,
-        adb_version=told or identity.adb_version,
+        adb_version=adb or identity.adb_version,
     )
 
 
 def prove_phone(device: Device, lock: ImageLock, notify: Notify) -> None:
-    """A phone that was started from the snapshot is the one that was saved, and is so again after
-    a load of each: BakeFailed says what it is instead."""
+    """Check that a phone started from the snapshot is the one that was saved, also after a load of
+    each snapshot. BakeFailed says what differs."""
     started = (device.clock.boot_id(), device.files.read(MARKER).decode("utf-8", "replace"))
     if started != (lock.boot_id, lock.marker):
-        raise BakeFailed(f"a phone started from {lock.snapshot} is another one: {started}")
+        raise BakeFailed(f"a phone started from {lock.snapshot} is a different phone: {started}")
     others = {*(lock.container.snapshots if lock.container else ())} - {lock.snapshot}
     for tag in (*sorted(others), lock.snapshot):
         notify(f"loading {tag} and proving it")
@@ -97,7 +97,7 @@ def prove_phone(device: Device, lock: ImageLock, notify: Notify) -> None:
             raise BakeFailed(f"{tag} does not load: {fault}") from fault
         wrong = differences(proof, replace(lock, snapshot=tag)) + mismatches(lock, told)
         if wrong:
-            raise BakeFailed(f"a load of {tag} leads to another phone: {'; '.join(wrong)}")
+            raise BakeFailed(f"a load of {tag} gives a different phone: {'; '.join(wrong)}")
 
 
 def _install(device: Device, apk: Apk, path: Path) -> None:
@@ -108,8 +108,8 @@ def _install(device: Device, apk: Apk, path: Path) -> None:
         raise BakeFailed(f"{apk.package} is version {version}, the profile says {apk.version}")
 
 
-def _take(device: Device, step: BakeStep) -> None:
-    """Polled to its answer: effects on a phone are eventual."""
+def _run_step(device: Device, step: BakeStep) -> None:
+    """Run the step and poll its query, because effects on a phone are eventual."""
     device.shell.do("sh", "-c", step.run)
     deadline, answer = Deadline(STEP_S), ""
     while True:
@@ -118,11 +118,11 @@ def _take(device: Device, step: BakeStep) -> None:
             return
         if deadline.passed:
             raise BakeFailed(f"after {step.run!r}, {step.ask!r} says {answer!r}, not {step.want!r}")
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _require_set_up(device: Device, profile: Profile) -> None:
-    """Whatever else wrote settings while the phone came to rest."""
+    """BakeFailed where something else wrote a setting while the phone came to rest."""
     for namespace, values in profile.bake.settings.items():
         for key, value in values.items():
             if (now := device.settings.get(namespace, key)) != value:
@@ -130,13 +130,13 @@ def _require_set_up(device: Device, profile: Profile) -> None:
 
 
 def _rest(device: Device, seconds: float) -> None:
-    """Until nothing has moved for so long: an emulator writes settings of its own after a boot."""
+    """Wait until nothing has changed for so long: an emulator writes settings after a boot."""
     deadline = Deadline(seconds + REST_LIMIT_S)
     state, since = _state(device), time.monotonic()
     while time.monotonic() - since < seconds:
         if deadline.passed:
             raise BakeFailed(f"the phone never stood still for {seconds:g} s")
-        time.sleep(min(_LOOK_S, seconds))
+        time.sleep(min(_POLL_S, seconds))
         now = _state(device)
         if now != state:
             state, since = now, time.monotonic()

@@ -15,9 +15,9 @@ from typing import IO
 
 from ..errors import UsageError
 from ..events.canonical import digest
+from ..folders import DATA, PACKAGE, ROOT
 from ..pins.files import file_sha256, source_files
 from ..pins.profile import FILE, PinnedZip, Profile
-from ..shipped import DATA, PACKAGE, ROOT
 from .simphone import SdkZip, StandInSdk
 from .wheelhouse import LOCKS
 

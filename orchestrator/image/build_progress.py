@@ -1,7 +1,7 @@
-"""What does an engine say while it builds, and how is that told to a person?
+"""Follows an image build's output: reports progress, finds the image's id or why the build failed.
 
-A line for each step, then what the step says, not more often than a person reads; and where it
-says nothing, that it is still at it.
+Progress is a line for each step, the step's output at a rate that a person can read, and a line
+that says that it is still running where there is no output.
 """
 
 from __future__ import annotations
@@ -17,61 +17,61 @@ from typing import Any
 from ..events.notify import Notify
 from ..fleet.docker.images import ImageFailed
 
-LINES_S = 2.0  # between two lines of one step
-STILL_S = 5.0
+LINE_S = 2.0  # between two lines of one step
+STILL_S = 5.0  # without output, until a line says that it is still running
 _STEP = re.compile(r"^Step (\d+)/(\d+) : (.*)$")
 _MADE = re.compile(r"^ ---> ([0-9a-f]{12,64})$")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SHORT = 60
-_WORK = ("FROM ", "RUN ", "COPY ", "ADD ")  # the rest takes no time
+_WORK = ("FROM ", "RUN ", "COPY ", "ADD ")  # steps of other kinds take no time and are not reported
 
 
 @dataclass
 class BuildResult:
-    """As far as it came: also a build that failed made images."""
+    """What a build has made so far; a failed build has made images too."""
 
     on_made: Callable[[list[str]], None]
     id: str = ""
-    made: list[str] = field(default_factory=list)  # those that no earlier build had made
+    made: list[str] = field(default_factory=list)  # without those from the engine's cache
 
 
 class BuildProgress:
-    """Says how far a build is."""
+    """Reports how far a build is."""
 
     def __init__(self, what: str, notify: Notify) -> None:
         self._what = what
         self._notify = notify
-        self._at = ""
-        self._said = time.monotonic()
-        self._since = self._said
+        self._step = ""
+        self._reported = time.monotonic()
+        self._began = self._reported
 
     def step(self, number: str, of: str, command: str) -> None:
         short = " ".join(command.split())
         short = short if len(short) <= _SHORT else f"{short[:_SHORT]}..."
-        self._at = f"building {self._what}: step {number}/{of}"
-        self._since = time.monotonic()
+        self._step = f"building {self._what}: step {number}/{of}"
+        self._began = time.monotonic()
         if short.startswith(_WORK):
-            self._tell(f"{self._at}: {short}")
+            self._report(f"{self._step}: {short}")
 
     def line(self, text: str) -> None:
-        if time.monotonic() - self._said >= LINES_S:
-            self._tell(f"{self._at}: {text}")
+        if time.monotonic() - self._reported >= LINE_S:
+            self._report(f"{self._step}: {text}")
 
     def still(self) -> None:
         now = time.monotonic()
-        if self._at and now - self._said >= STILL_S:
-            self._tell(f"{self._at}: still at it ({now - self._since:.0f} s)")
+        if self._step and now - self._reported >= STILL_S:
+            self._report(f"{self._step}: still running ({now - self._began:.0f} s)")
 
-    def _tell(self, text: str) -> None:
-        self._said = time.monotonic()
+    def _report(self, text: str) -> None:
+        self._reported = time.monotonic()
         self._notify(text)
 
     @contextmanager
-    def never_silent(self) -> Iterator[None]:
-        over = threading.Event()
+    def reporting_silence(self) -> Iterator[None]:
+        ended = threading.Event()
 
         def watch() -> None:
-            while not over.wait(STILL_S / 5):
+            while not ended.wait(STILL_S / 5):
                 self.still()
 
         thread = threading.Thread(target=watch, daemon=True)
@@ -79,39 +79,39 @@ class BuildProgress:
         try:
             yield
         finally:
-            over.set()
+            ended.set()
             thread.join(STILL_S)
 
 
 def follow(
     pieces: Iterator[Mapping[str, Any]], what: str, notify: Notify, built: BuildResult
 ) -> BuildResult:
-    """Until it is built; ImageFailed with the last thing that the failed step said. Read to its
-    end also then: a stream left in the middle keeps its connection."""
-    telling, words, found, failed = BuildProgress(what, notify), list[str](), False, ""
-    with telling.never_silent():
+    """Read the engine's messages to their end, also after a failure, because an unread stream keeps
+    its connection. ImageFailed has the last line of the failed step."""
+    progress, output, cached, failed = BuildProgress(what, notify), list[str](), False, ""
+    with progress.reporting_silence():
         for piece in pieces:
             if "error" in piece:
-                failed = _why(words, str(piece["error"]))
+                failed = _why(output, str(piece["error"]))
             if id := (piece.get("aux") or {}).get("ID"):
                 built.id = id
             for line in _lines(piece):
                 if step := _STEP.match(line):
-                    words, found = [], step[3].startswith("FROM ")
-                    telling.step(*step.groups())
+                    output, cached = [], step[3].startswith("FROM ")
+                    progress.step(*step.groups())
                 elif line == " ---> Using cache":
-                    found = True
+                    cached = True
                 elif made := _MADE.match(line):
-                    if not found:
+                    if not cached:
                         built.made.append(made[1])
                         built.on_made(built.made)
                 elif not line.startswith((" --->", "Removing intermediate", "Successfully")):
-                    words.append(line)
-                    telling.line(line)
+                    output.append(line)
+                    progress.line(line)
     if failed:
         raise ImageFailed(f"{what} was not built: {failed}")
     if not built.id:
-        raise ImageFailed(f"{what} was not built, and the engine does not say why")
+        raise ImageFailed(f"{what} was not built, and the engine gives no reason")
     return built
 
 
@@ -120,7 +120,7 @@ def _lines(piece: Mapping[str, Any]) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def _why(words: list[str], error: str) -> str:
-    """A program's own last line says more than that it failed; the rest is the engine's."""
+def _why(output: list[str], error: str) -> str:
+    """A program's last line where one failed, else the engine's message."""
     failed = "returned a non-zero code" in error
-    return words[-1] if failed and words else " ".join(error.split())
+    return output[-1] if failed and output else " ".join(error.split())

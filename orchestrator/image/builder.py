@@ -18,16 +18,15 @@ from ..events.notify import Notify
 from ..fleet.docker import images
 from ..fleet.docker.containers import KVM
 from ..fleet.docker.engine import Engine
+from ..folders import CHECKOUT, ROOT, cache_folder
 from ..locks import wait_lock
 from ..pins.code_version import git_facts
 from ..pins.image_lock import IMAGE_FILE
 from ..pins.profile import IMAGES_VARIABLE, Profile, images_folder
-from ..shipped import CHECKOUT, ROOT
 from . import build_context
 from .build_progress import BuildResult, follow
 from .cleanup import record_made, remove_leftovers
 from .docker_bake import RESUME_S
-from .golden_cache import cache_folder
 
 BASE_VARIABLE, BASE_IMAGE = "EMUFARM_BASE_IMAGE", "debian:bookworm-slim"
 WAIT_S = 3600.0  # for another process that makes the same image

@@ -1,11 +1,11 @@
-"""How does a built image become one that phones start from in a second?
+"""Bakes a built device image in containers, and proves what was baked.
 
-    build -> run it cold -> set up, save (`emufarm device bake` beside it) -> commit
-          -> a fresh container of what was committed -> prove it (`emufarm device prove` beside it)
+    run the built image -> set it up, save snapshots (`emufarm device bake` beside it) -> commit it
+    run what was committed -> prove it (`emufarm device prove` beside it)
 
-The lock is what the proof was held against. Nothing here gives a tag: what is not proven is removed
-by whoever asked, with the containers gone already. The phone is in a network of its own, loopback
-alone, so that no update and no clock of the world gets into a snapshot.
+The proof checks a phone against the lock. No tag is given here: the caller removes an image that is
+not proven. The phone's network has loopback only, so that no update and no real clock gets into a
+snapshot.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _WORKER = ContainerLimits(cpus=1.0, memory_mb=1024, pids=128)
 
 @dataclass(frozen=True)
 class DockerBaker:
-    """What an image is baked and proven with."""
+    """The engine, images and time limits of one bake."""
 
     engine: Engine
     profile: Profile
     worker: str  # the worker image's id
-    lock_file: Path  # under which all this is done
+    lock_file: Path  # the build lock, which the caller holds
     notify: Notify
     boot_s: float = BOOT_S
     resume_s: float = RESUME_S
@@ -59,33 +59,33 @@ class DockerBaker:
 
 
 def bake(baker: DockerBaker, built: str, digest: str, apks: Mapping[str, Path]) -> ImageLock:
-    """Commits an image, not yet proven; its lock names it. ImageFailed in one sentence."""
+    """Bake and commit an image, and return its lock; it is not proven yet. ImageFailed says why."""
     engine, profile = baker.engine, baker.profile
-    id, told = _committed(baker, built, apks)
-    held = contents_of(engine, id, baker.labels, baker.notify)
-    _require_honest(profile, held)
+    id, phone = _commit_baked(baker, built, apks)
+    contents = contents_of(engine, id, baker.labels, baker.notify)
+    _require_unchanged(profile, contents)
     lock = ImageLock(
         digest=digest,
         profile=profile.name,
         profile_digest=profile.digest,
-        avd=held.avd,
+        avd=contents.avd,
         snapshot=profile.snapshot,
-        boot_id=told["boot_id"],
-        nonce=told["nonce"],
-        fingerprint=told["fingerprint"],
-        emulator_version=told["emulator_version"],
-        adb_version=told["adb_version"],
-        system_image=held.system_image,
-        config_ini=held.config_ini,
-        config_sha256=hashlib.sha256(held.config_ini.encode()).hexdigest(),
-        snapshot_sha256=held.snapshots[profile.snapshot],
+        boot_id=phone["boot_id"],
+        nonce=phone["nonce"],
+        fingerprint=phone["fingerprint"],
+        emulator_version=phone["emulator_version"],
+        adb_version=phone["adb_version"],
+        system_image=contents.system_image,
+        config_ini=contents.config_ini,
+        config_sha256=hashlib.sha256(contents.config_ini.encode()).hexdigest(),
+        snapshot_sha256=contents.snapshots[profile.snapshot],
         baked_ts_ms=time.time_ns() // 1_000_000,
         container=Container(
             image=id,
             tag=tag(profile),
-            sdk_sha256=held.sdk_sha256,
-            snapshots=held.snapshots,
-            host_cpu=told["host_cpu"],
+            sdk_sha256=contents.sdk_sha256,
+            snapshots=contents.snapshots,
+            host_cpu=phone["host_cpu"],
             pushed={},
         ),
     )
@@ -93,48 +93,49 @@ def bake(baker: DockerBaker, built: str, digest: str, apks: Mapping[str, Path]) 
     return lock
 
 
-def _committed(
+def _commit_baked(
     baker: DockerBaker, built: str, apks: Mapping[str, Path]
 ) -> tuple[str, dict[str, str]]:
-    """The id of what was saved, and what the phone told of itself."""
+    """The id of the committed image, and the phone's facts for its lock."""
     engine, profile = baker.engine, baker.profile
-    baker.notify(f"baking {profile.name}: a phone boots cold")
+    baker.notify(f"baking {profile.name}: booting a phone cold")
     with _phone(baker, built, "--bake", writable=True) as (phone, secret):
         given: dict[str, bytes | Path] = {
             **secret,
             f"images/{profile.name}/{FILE}": json_bytes(profile.model_dump(mode="json")),
             **{f"apks/{package}.apk": path for package, path in apks.items()},
         }
-        words = ("bake", profile.name, "--apks", f"{FOLDER}/apks")
-        ended = _beside(baker, phone, words, given, baker.boot_s)
-        if ended.code != 0:
-            raise ImageFailed(f"{profile.name} was not baked: {ended.why}")
-        told = _told(ended)
-        _require_kept(baker, phone)
-        baker.notify("committing what was saved")
-        claims = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
-        claimed = content_labels(*(json.loads(claim) for claim in claims))
-        id = images.commit(engine, phone, {**image_labels(baker.lock_file), **claimed})
-    return id, told
+        command = ("bake", profile.name, "--apks", f"{FOLDER}/apks")
+        result = _run_beside(baker, phone, command, given, baker.boot_s)
+        if result.code != 0:
+            raise ImageFailed(f"{profile.name} was not baked: {result.why}")
+        facts = _facts(result)
+        _require_saved(baker, phone)
+        baker.notify("committing the saved phone")
+        records = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
+        labels = content_labels(*(json.loads(record) for record in records))
+        id = images.commit(engine, phone, {**image_labels(baker.lock_file), **labels})
+    return id, facts
 
 
 def prove(baker: DockerBaker, lock: ImageLock) -> None:
-    """A fresh container of the image is the phone that was baked; ImageFailed says what it is."""
+    """Check that a new container of the image is the phone that was baked; ImageFailed says what
+    differs."""
     assert lock.container is not None
-    baker.notify(f"proving {lock.profile}: a fresh container starts from {lock.snapshot}")
+    baker.notify(f"proving {lock.profile}: starting a new container from {lock.snapshot}")
     with _phone(baker, lock.container.image) as (phone, secret):
         given = {**secret, IMAGE_FILE: json_bytes(lock.as_json())}
-        words = ("prove", "--lock", f"{FOLDER}/{IMAGE_FILE}")
-        ended = _beside(baker, phone, words, given, baker.resume_s)
-        if ended.code != 0:
-            raise ImageFailed(f"the image of {lock.profile} is not proven: {ended.why}")
+        command = ("prove", "--lock", f"{FOLDER}/{IMAGE_FILE}")
+        result = _run_beside(baker, phone, command, given, baker.resume_s)
+        if result.code != 0:
+            raise ImageFailed(f"the image of {lock.profile} is not proven: {result.why}")
 
 
 @contextmanager
 def _phone(
     baker: DockerBaker, image: str, *command: str, writable: bool = False
 ) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """A running device, and the secret it is asked with."""
+    """A running device, and the file with the token for its supervisor."""
     secret = {TOKEN: secrets.token_urlsafe(24).encode()}
     spec = _spec(baker, image, "phone", command, writable=writable)
     with running(baker.engine, spec, secret) as phone:
@@ -145,7 +146,7 @@ def _spec(
     baker: DockerBaker, image: str, what: str, command: tuple[str, ...], *, writable: bool = False
 ) -> ContainerSpec:
     resources = baker.profile.resources
-    # At run the private AVD is in a volume; at bake it must be in what is committed.
+    # A run keeps the private AVD in a volume; a bake needs it in the container that is committed.
     mounts = (GIVEN,) if writable else (GIVEN, Mount(PLACE, volume=True))
     return ContainerSpec(
         name=f"emufarm-bake-{baker.profile.name}-{what}-{secrets.token_hex(4)}",
@@ -161,16 +162,16 @@ def _spec(
     )
 
 
-def _beside(
-    baker: DockerBaker, phone: str, words: tuple[str, ...], given: Files, boot_s: float
+def _run_beside(
+    baker: DockerBaker, phone: str, command: tuple[str, ...], given: Files, boot_s: float
 ) -> JobResult:
-    """What `emufarm device ...` came to, in the phone's own network."""
+    """Run `emufarm device ...` in the phone's network, and return its result."""
     engine = baker.engine
     access = ("--control-port", str(CONTROL_PORT), "--control-token-file", f"{FOLDER}/{TOKEN}")
     spec = ContainerSpec(
-        name=f"emufarm-bake-{baker.profile.name}-{words[0]}-{secrets.token_hex(4)}",
+        name=f"emufarm-bake-{baker.profile.name}-{command[0]}-{secrets.token_hex(4)}",
         image=baker.worker,
-        command=("device", *words, *access, "--boot", f"{boot_s:g}"),
+        command=("device", *command, *access, "--boot", f"{boot_s:g}"),
         labels=baker.labels,
         network=f"container:{phone}",
         limits=_WORKER,
@@ -179,62 +180,66 @@ def _beside(
         tmpfs=("/tmp",),
     )
 
-    def lives() -> None:
-        seen = containers.inspect(engine, phone)
-        if seen.exit_code:  # 0 is the end that was asked for
-            killed = ", out of memory" if seen.oom_killed else ""
+    def require_alive() -> None:
+        state = containers.inspect(engine, phone)
+        if state.exit_code:  # 0 is an end on request
+            killed = ", out of memory" if state.oom_killed else ""
             raise ImageFailed(
-                f"the phone of {baker.profile.name} ended with exit code {seen.exit_code}"
-                f"{killed}; it said: {last_lines(engine, phone, LOG)}"
+                f"the phone of {baker.profile.name} ended with exit code {state.exit_code}"
+                f"{killed}; its last lines: {last_lines(engine, phone, LOG)}"
             )
 
     try:
         with running(engine, spec, given) as worker:
-            ended = wait_for_end(engine, worker, words[0], boot_s + WORK_S, baker.notify, lives)
+            result = wait_for_end(
+                engine, worker, command[0], boot_s + WORK_S, baker.notify, require_alive
+            )
     except EngineRefused:
-        lives()  # nobody can join the network of one that has ended: then that is why
+        require_alive()  # no container can join the network of a phone that has ended
         raise
-    if ended is None:
-        raise ImageFailed(f"`emufarm device {words[0]}` took more than {boot_s + WORK_S:g} s")
-    if ended.code != 0:
-        lives()  # likewise
-    return ended
+    if result is None:
+        raise ImageFailed(f"`emufarm device {command[0]}` took more than {boot_s + WORK_S:g} s")
+    if result.code != 0:
+        require_alive()  # a phone that has ended is the better reason
+    return result
 
 
-def _require_kept(baker: DockerBaker, phone: str) -> None:
-    """The device ended in order, and says that it kept what was saved."""
-    ended = wait_for_end(baker.engine, phone, "switching off", END_S, baker.notify)
-    if ended is None:
+def _require_saved(baker: DockerBaker, phone: str) -> None:
+    """Wait for the device to end, and check that it reports the saved AVD."""
+    result = wait_for_end(baker.engine, phone, "switching off", END_S, baker.notify)
+    if result is None:
         raise ImageFailed(f"the phone did not end within {END_S:g} s of its console's kill")
-    if ended.code != 0 or '"baked"' not in ended.printed:
-        said = last_lines(baker.engine, phone)
-        raise ImageFailed(f"the phone kept nothing, exit code {ended.code}; it said: {said}")
+    if result.code != 0 or '"baked"' not in result.printed:
+        raise ImageFailed(
+            f"the phone did not save its AVD, exit code {result.code}; its last lines: "
+            f"{last_lines(baker.engine, phone)}"
+        )
 
 
-def _told(ended: JobResult) -> dict[str, str]:
+def _facts(result: JobResult) -> dict[str, str]:
     try:
-        told: dict[str, str] = json.loads(ended.printed)
+        facts: dict[str, str] = json.loads(result.printed)
     except ValueError as error:
-        raise ImageFailed(f"the bake printed {ended.printed[:200]!r}, which is no JSON") from error
-    return told
+        raise ImageFailed(f"the bake printed {result.printed[:200]!r}, which is no JSON") from error
+    return facts
 
 
-def _require_honest(profile: Profile, held: ImageContents) -> None:
-    """The build's own words about the image, and every snapshot that the profile names."""
-    if held.system_image != held.claimed_system_image:
+def _require_unchanged(profile: Profile, contents: ImageContents) -> None:
+    """The SDK is the one that the build recorded, and every snapshot of the profile is there."""
+    if contents.system_image != contents.claimed_system_image:
         raise ImageFailed("the system image changed while it was baked")
-    if held.sdk_sha256 != held.claimed_sdk_sha256:
+    if contents.sdk_sha256 != contents.claimed_sdk_sha256:
         raise ImageFailed("the SDK changed while the image was baked")
-    missing = [one.tag for one in profile.baked if one.tag not in held.snapshots]
+    missing = [one.tag for one in profile.baked if one.tag not in contents.snapshots]
     if missing:
         raise ImageFailed(f"the committed image lacks the snapshot {', '.join(missing)}")
 
 
 def _require_labelled(engine: Engine, lock: ImageLock) -> None:
-    """The image says of itself what the lock does."""
+    """The image's labels agree with its lock."""
     assert lock.container is not None
     found = images.image(engine, lock.container.image)
     if found is None:
         raise ImageFailed(f"the engine has lost {lock.container.image}, which it committed")
     if wrong := mismatches(lock, found):
-        raise ImageFailed(f"what was committed is not {lock.profile}: {'; '.join(wrong)}")
+        raise ImageFailed(f"the committed image is not {lock.profile}: {'; '.join(wrong)}")

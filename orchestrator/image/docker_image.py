@@ -1,7 +1,7 @@
-"""Which container image is a profile's, and how is it made where there is none?
+"""The Docker images of a profile and of the worker: found by lock or tag, or made anew.
 
-Built, baked, proven, and only then named and locked. Whatever fails leaves neither
-a name nor anything else on the engine; whoever is killed is swept by the next.
+A device image is built, baked and proven before it gets its lock and its tag. A failure leaves
+nothing on the engine; the next build removes what a killed one left.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from .docker_check import contents_of, mismatches
 from .simphone import StandInSdk, simphone
 from .wheelhouse import wheelhouse
 
-FORMAT = 1  # of the image; another one is baked again
-WORKER = "_worker"  # no profile's name
+FORMAT = 1  # of the image; an image of another format is baked again
+WORKER = "_worker"  # the worker image's build lock; no profile can have this name
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,22 @@ class DockerImage:
     """A proven image, and the worker image that goes with it."""
 
     lock: ImageLock
-    image: str
     worker_image: str
-    tag: str
+
+    @property
+    def image(self) -> str:
+        assert self.lock.container is not None
+        return self.lock.container.image
+
+    @property
+    def tag(self) -> str:
+        assert self.lock.container is not None
+        return self.lock.container.tag
 
 
 @dataclass(frozen=True)
 class BuildInputs:
-    """All that one build of a device image is given."""
+    """Everything that a device image is built from."""
 
     profile: Profile
     parts: build_context.SdkParts
@@ -58,8 +66,7 @@ class BuildInputs:
 
 
 def ensure_image(profile: Profile, engine: Engine, notify: Notify) -> DockerImage:
-    """The locked image where the engine has it and nothing it is made of has changed, else a new
-    one."""
+    """The locked image where the engine has it and its inputs have not changed, else a new one."""
     builder = ImageBuilder(engine, notify)
     with build_lock(builder, profile.name) as lock_file:
         inputs = build_inputs(builder, profile)
@@ -69,24 +76,24 @@ def ensure_image(profile: Profile, engine: Engine, notify: Notify) -> DockerImag
         except ImageUnusable as why:
             require_possible(builder, profile)
             notify(f"making the image of {profile.name}: {why}")
-            lock = _made(builder, inputs, worker, lock_file, fresh=False)
-    return _docker_image(lock, worker)
+            lock = _make(builder, inputs, worker, lock_file, fresh=False)
+    return DockerImage(lock, worker)
 
 
 def bake_image(builder: ImageBuilder, inputs: BuildInputs, *, fresh: bool = False) -> DockerImage:
-    """A new one, whatever there is; nothing of earlier builds is used where it must be `fresh`."""
+    """A new image, always. A `fresh` one uses no cache of earlier builds."""
     require_possible(builder, inputs.profile)
     with build_lock(builder, inputs.profile.name) as lock_file:
         worker = worker_image(builder)
-        lock = _made(builder, inputs, worker, lock_file, fresh=fresh)
-    return _docker_image(lock, worker)
+        lock = _make(builder, inputs, worker, lock_file, fresh=fresh)
+    return DockerImage(lock, worker)
 
 
 def build_only(
     builder: ImageBuilder, inputs: BuildInputs, *, fresh: bool = False
 ) -> dict[str, object]:
-    """What a build comes to, by its hashes; the image has no name, and the next build or bake takes
-    it up from the engine's cache."""
+    """Build without a bake, and return the hashes. The image gets no tag; the next build or bake
+    finds it in the engine's cache."""
     require_licence(builder, inputs.profile)
     with build_lock(builder, inputs.profile.name) as lock_file:
         id = build(builder, inputs, lock_file, {STAGE_LABEL: "built"}, fresh=fresh)
@@ -108,7 +115,7 @@ def build(
     *,
     fresh: bool = False,
 ) -> str:
-    """The id of the built image, which has no name and was never started."""
+    """The id of the built image, which has no tag and was never started."""
     profile = inputs.profile
     args = build_context.build_args(
         profile,
@@ -125,30 +132,23 @@ def build(
 
 
 def worker_image(builder: ImageBuilder) -> str:
-    """The id of the worker image of this code."""
+    """The id of the worker image for this code."""
     files = build_context.worker_context(wheelhouse(builder.cache, builder.notify))
     name = build_context.worker_tag(files, __version__)
     if found := images.image(builder.engine, name):
         return found.id
     with build_lock(builder, WORKER) as lock_file:
-        if found := images.image(builder.engine, name):  # while we waited
+        if found := images.image(builder.engine, name):  # made while this process waited
             return found.id
-        labels = image_labels(lock_file)
+        what, dockerfile = "the worker image", build_context.WORKER_DOCKERFILE
         args = build_context.worker_build_args(
             files, base_image=builder.base_image, revision=builder.revision, version=__version__
         )
-        id = build_image(
-            builder,
-            "the worker image",
-            files,
-            build_context.WORKER_DOCKERFILE,
-            args,
-            labels,
-            lock_file,
-        )
+        labels = image_labels(lock_file)
+        id = build_image(builder, what, files, dockerfile, args, labels, lock_file)
         images.give_tag(builder.engine, id, name)
         keep_made(builder.engine, lock_file)
-        # Each change of the code makes another one; those that a container still has stay.
+        # Every change of the code makes another image; one that a container uses stays.
         for old, old_id in images.named(builder.engine, image_filter(lock_file)).items():
             if old_id != id:
                 images.remove(builder.engine, [old])
@@ -156,11 +156,11 @@ def worker_image(builder: ImageBuilder) -> str:
 
 
 class ImageUnusable(Exception):
-    """There is no image that could be used as it is, and why."""
+    """The profile has no image that can be used as it is; the message says why."""
 
 
 def usable_lock(builder: ImageBuilder, profile: Profile, wanted: str | None = None) -> ImageLock:
-    """Of the image that the lock names and the engine has; `wanted` is the order's digest."""
+    """The lock of an image that the engine has. `wanted` is the digest of the build inputs."""
     try:
         lock = read_lock(builder.lock_file(profile))
     except BadLock as error:
@@ -188,28 +188,28 @@ def build_inputs(builder: ImageBuilder, profile: Profile) -> BuildInputs:
     return BuildInputs(profile, build_context.parts(profile, made), build_context.context(made))
 
 
-def _made(
+def _make(
     builder: ImageBuilder, inputs: BuildInputs, worker: str, lock_file: Path, *, fresh: bool
 ) -> ImageLock:
     profile, engine = inputs.profile, builder.engine
     baker = DockerBaker(
         engine, profile, worker, lock_file, builder.notify, resume_s=builder.resume_s
     )
-    there = apks(profile, builder.cache, builder.notify)
+    files = apks(profile, builder.cache, builder.notify)
     built = build(builder, inputs, lock_file, image_labels(lock_file), fresh=fresh)
-    lock = bake(baker, built, inputs.digest, there)
+    lock = bake(baker, built, inputs.digest, files)
     prove(baker, lock)
-    _name(builder, profile, lock)
+    _lock_and_tag(builder, profile, lock)
     keep_made(engine, lock_file)
-    remove_leftovers(engine, lock_file)  # the image that had the name before has none now
+    remove_leftovers(engine, lock_file)  # such as the image that had the tag before
     assert lock.container is not None
     builder.notify(f"{lock.container.tag} is baked and proven: {lock.container.image}")
     return lock
 
 
-def _name(builder: ImageBuilder, profile: Profile, lock: ImageLock) -> None:
-    """The name last: whoever is killed before it leaves a lock that no image is found by, and an
-    image that the next one sweeps."""
+def _lock_and_tag(builder: ImageBuilder, profile: Profile, lock: ImageLock) -> None:
+    """The tag comes last: a process killed before it leaves a lock that no image matches, and an
+    image that the next build removes."""
     assert lock.container is not None
     path = builder.lock_file(profile)
     before = path.read_bytes() if path.exists() else None
@@ -222,8 +222,3 @@ def _name(builder: ImageBuilder, profile: Profile, lock: ImageLock) -> None:
         else:
             write_atomically(path, [before])
         raise
-
-
-def _docker_image(lock: ImageLock, worker: str) -> DockerImage:
-    assert lock.container is not None
-    return DockerImage(lock, lock.container.image, worker, lock.container.tag)

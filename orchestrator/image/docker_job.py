@@ -1,4 +1,4 @@
-"""A container that does one job: made with the files it needs, watched to its end, removed."""
+"""Runs one job in a container: gives it files, follows it to its end, removes it."""
 
 from __future__ import annotations
 
@@ -16,31 +16,33 @@ from ..fleet.docker import containers
 from ..fleet.docker.containers import ContainerSpec, Mount
 from ..fleet.docker.engine import Engine, EngineRefused
 
-FOLDER = "/run/emufarm"  # a volume of the container's own, for what it is given
+FOLDER = "/run/emufarm"  # a volume of the container, for the files it is given
 GIVEN = Mount(FOLDER, volume=True)
-USER = 10001  # in every image of ours
-_LOOK_S = 0.2
-_SAY_S = 5.0
+USER = 10001  # of every image that we build
+_POLL_S = 0.2
+STILL_S = 5.0  # between two lines that say it is still running
 
-Files = Mapping[str, bytes | Path]  # name below FOLDER -> its content, or where it lies
+Files = Mapping[str, bytes | Path]  # name below FOLDER -> its content, or the file that has it
 
 
 @dataclass(frozen=True)
 class JobResult:
+    """How a job ended, and what it printed."""
+
     code: int
     printed: str
-    last_words: str
+    errors: str
 
     @property
     def why(self) -> str:
-        """The last thing it said, without the name of the program that said it."""
-        lines = [line for line in self.last_words.splitlines() if line.strip()]
+        """The last line of its standard error, without the program's name."""
+        lines = [line for line in self.errors.splitlines() if line.strip()]
         return lines[-1].removeprefix("emufarm: ") if lines else f"exit code {self.code}"
 
 
 @contextmanager
 def running(engine: Engine, spec: ContainerSpec, files: Files) -> Iterator[str]:
-    """Its id, once it runs; gone afterwards, with its volumes."""
+    """Start a container and yield its id; remove it afterwards, with its volumes."""
     id = containers.create(engine, spec)
     try:
         containers.upload(engine, id, FOLDER, packed(files))
@@ -58,42 +60,42 @@ def wait_for_end(
     notify: Notify,
     check: Callable[[], None] = lambda: None,
 ) -> JobResult | None:
-    """What came of it, its stderr told line by line meanwhile; None where the time is over first.
-    `check` is asked all along and may raise."""
-    deadline, told, since = Deadline(seconds), 0, time.monotonic()
-    said = since
+    """The result, or None where it takes longer. Meanwhile its standard error is reported line by
+    line, and `check` is called at every poll and may raise."""
+    deadline, reported, began = Deadline(seconds), 0, time.monotonic()
+    last = began
     while True:
-        seen = containers.inspect(engine, id)
+        state = containers.inspect(engine, id)
         errors = containers.output(engine, id, errors=True)
-        # Once it has ended its last words are the outcome's, not progress.
-        whole = errors.splitlines() if seen.exit_code == 0 else errors.split("\n")[:-1]
-        for line in whole[told:] if seen.exit_code in (None, 0) else ():
+        # After a failure the last lines are the result's, not progress.
+        lines = errors.splitlines() if state.exit_code == 0 else errors.split("\n")[:-1]
+        for line in lines[reported:] if state.exit_code in (None, 0) else ():
             notify(line)
-            said = time.monotonic()
-        told = max(told, len(whole))
-        if seen.exit_code is not None:
-            return JobResult(seen.exit_code, containers.output(engine, id), errors.strip())
+            last = time.monotonic()
+        reported = max(reported, len(lines))
+        if state.exit_code is not None:
+            return JobResult(state.exit_code, containers.output(engine, id), errors.strip())
         if deadline.passed:
             return None
-        if time.monotonic() - said > _SAY_S:
-            said = time.monotonic()
-            notify(f"{what}: still at it ({said - since:.0f} s)")
+        if time.monotonic() - last > STILL_S:
+            last = time.monotonic()
+            notify(f"{what}: still running ({last - began:.0f} s)")
         check()
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def last_lines(engine: Engine, id: str, log: str = "", count: int = 3) -> str:
-    """The end of what a container said, and of a file in it, in one line."""
+    """The last lines of a container's output and of a log file in it, as one line."""
     written = b""
-    with suppress(EngineRefused):  # it may never have got as far as to write one
+    with suppress(EngineRefused):  # it may have ended before it wrote one
         written = read(engine, id, log) if log else b""
-    spoken = f"{written.decode('utf-8', 'replace')}\n{containers.log_tail(engine, id, count)}"
-    lines = [" ".join(line.split()) for line in spoken.splitlines() if line.strip()]
+    printed = f"{written.decode('utf-8', 'replace')}\n{containers.log_tail(engine, id, count)}"
+    lines = [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
     return "; ".join(lines[-count:]) or "nothing"
 
 
 def read(engine: Engine, id: str, path: str) -> bytes:
-    """One small file of a container."""
+    """The content of one small file in a container."""
     archive = io.BytesIO(b"".join(containers.download(engine, id, path)))
     with tarfile.open(fileobj=archive) as tar:
         for member in tar:
@@ -103,7 +105,7 @@ def read(engine: Engine, id: str, path: str) -> bytes:
 
 
 def packed(files: Files) -> bytes:
-    """Readable by the container's user and nobody else."""
+    """A tar of the files that only the container's user can read."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         for folder in sorted({str(p) for name in files for p in Path(name).parents} - {"."}):

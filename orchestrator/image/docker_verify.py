@@ -1,4 +1,4 @@
-"""Is the image that the engine has the one that was baked, and does it still start?"""
+"""Verifies, pushes and describes the baked Docker image of a profile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .docker_image import ImageUnusable, usable_lock, worker_image
 
 @dataclass(frozen=True)
 class ImageStatus:
-    """What there is of a profile's image."""
+    """What the engine has of a profile's image."""
 
     profile: str
     tag: str
@@ -28,9 +28,9 @@ class ImageStatus:
 
 
 def verify(builder: ImageBuilder, profile: Profile) -> ImageLock:
-    """ImageFailed names everything that is not as the lock says."""
+    """Check the image against its lock, and that it starts as baked; ImageFailed if not."""
     with build_lock(builder, profile.name) as lock_file:
-        lock = _of_profile(builder, profile)
+        lock = _read_lock(builder, profile)
         assert lock.container is not None
         found = images.image(builder.engine, lock.container.tag)
         if found is None:
@@ -49,7 +49,7 @@ def verify(builder: ImageBuilder, profile: Profile) -> ImageLock:
 
 
 def push(builder: ImageBuilder, profile: Profile, name: str) -> tuple[str, str]:
-    """The full name and the digest that it has in the registry, which the lock keeps."""
+    """Push the image, record its digest in the lock, and return its name and digest there."""
     with build_lock(builder, profile.name):
         try:
             lock = usable_lock(builder, profile)
@@ -57,25 +57,25 @@ def push(builder: ImageBuilder, profile: Profile, name: str) -> tuple[str, str]:
             raise ImageFailed(f"there is no image of {profile.name} to push: {why}") from why
         assert lock.container is not None
         target = f"{name}:{build_context.tag(profile).rpartition(':')[2]}"
-        digest = _pushed(builder, lock.container.tag, target)
+        digest = _push(builder, lock.container.tag, target)
         pushed = {**lock.container.pushed, target: digest}
         container = replace(lock.container, pushed=pushed)
         write_lock(builder.lock_file(profile), replace(lock, container=container))
         return target, digest
 
 
-def _pushed(builder: ImageBuilder, tag: str, target: str) -> str:
-    """Only what was really pushed keeps its second name."""
-    digest, said, failed = "", "", ""
+def _push(builder: ImageBuilder, tag: str, target: str) -> str:
+    """The digest in the registry; the tag for the push is removed where it fails."""
+    digest, last, failed = "", "", ""
     try:
         for piece in images.push(builder.engine, tag, target):
-            failed = piece.get("error") or failed  # and read on: see `build_stream.follow`
+            failed = piece.get("error") or failed  # and read on, as `build_progress.follow` does
             digest = (piece.get("aux") or {}).get("Digest") or digest
-            if (status := piece.get("status", "")) != said:
-                said = status
+            if (status := piece.get("status", "")) != last:
+                last = status
                 builder.notify(f"pushing {target}: {status}")
         if failed or not digest:
-            why = failed or "the registry told no digest"
+            why = failed or "the registry gave no digest"
             raise ImageFailed(f"{target} was not pushed: {why}")
     except BaseException:
         images.remove(builder.engine, [target])
@@ -96,7 +96,7 @@ def image_status(builder: ImageBuilder, profile: Profile) -> ImageStatus:
     )
 
 
-def _of_profile(builder: ImageBuilder, profile: Profile) -> ImageLock:
+def _read_lock(builder: ImageBuilder, profile: Profile) -> ImageLock:
     path = builder.lock_file(profile)
     try:
         lock = read_lock(path)

@@ -1,7 +1,6 @@
-"""How does an empty AVD become a phone that every attempt can start from?
+"""Bakes a golden AVD on this machine: boots an empty AVD, sets it up, saves and proves a snapshot.
 
-Boot, set up, wait until it stands still, leave a marker, save; then start from what was saved and
-see that it is the same phone. What was not seen to work gets no lock.
+Only a snapshot from which a phone was seen to start again gets a lock.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ KILL_S = 30.0
 
 @dataclass(frozen=True)
 class GoldenBaker:
-    """What phones are run with while an image is made."""
+    """The emulator, adb and environment that a bake runs phones with."""
 
     emulator: Sequence[str]
     adb: Path
     env: Mapping[str, str]
-    system_image: Path  # the folder that the emulator takes its system from
+    system_image: Path  # the folder of the emulator's system image
     boot_s: float = 120.0
 
     def device(self, folder: Path, golden: Golden, *extra: str) -> LocalDevice:
@@ -44,9 +43,9 @@ class GoldenBaker:
 
 
 def bake(baker: GoldenBaker, profile: Profile, empty: Path, folder: Path, digest: str) -> ImageLock:
-    """Leaves the AVD in `folder`; `empty` holds a fresh one, and everything else goes there."""
+    """Bake the new AVD in `empty`, and move it to `folder`; all other files stay in `empty`."""
     nonce, system = secrets.token_hex(8), hash_system_image(baker.system_image)
-    # An emulator told to end would else save a snapshot of its own beside ours.
+    # Without the option, an emulator that is asked to end saves a snapshot of its own.
     with baker.device(empty / "device", Golden(empty, AVD), "-no-snapshot-save") as running:
         device, _ = boot(running, baker.boot_s)
         baked = bake_phone(device, profile, nonce, _quiet)
@@ -86,4 +85,4 @@ def _prove(baker: GoldenBaker, lock: ImageLock, home: Path, folder: Path) -> Non
 
 
 def _quiet(line: str) -> None:
-    """A bake on this machine is told by whoever wanted it, in one line."""
+    """The caller announces the bake; its steps take seconds and are not reported."""

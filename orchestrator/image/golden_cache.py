@@ -1,18 +1,17 @@
-"""Where is the golden AVD of a profile? Made once, cached by digest, verified at every use.
+"""The cache of golden AVDs: each is baked once per digest and verified at every use.
 
     <cache>/golden/<digest>/avd/               what devices are copied from; never run itself
                            /golden.lock.json   pins/image_lock.py
                            /MANIFEST.json      every file's digest, written last
-    <cache>/golden/.<digest>.lock              held by whoever looks or bakes
-                  /.<digest>.new/              a bake under way, or one that was killed
+    <cache>/golden/.<digest>.lock              held by the process that verifies or bakes
+                  /.<digest>.new/              a bake in progress, or one that was killed
 
-An image gets its name by one rename, once it is proven; whoever is killed before leaves nothing
-that could be taken for one.
+One rename gives an image its name, after its proof, so that a killed bake leaves nothing that could
+be taken for an image.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from ..errors import EmufarmError, UsageError
 from ..events.canonical import digest
 from ..events.notify import Notify
 from ..fleet.local.device import Golden
+from ..folders import CACHE_VARIABLE
 from ..locks import LockHeld, try_lock, wait_lock
 from ..pins.files import read_json, tree, write_json
 from ..pins.image_lock import FILE as LOCK
@@ -30,9 +30,8 @@ from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from .golden_bake import AVD, GoldenBaker, bake
 
-CACHE_VARIABLE = "EMUFARM_CACHE"
 MANIFEST = "MANIFEST.json"
-FORMAT = 2  # of the image; another one is baked again
+FORMAT = 2  # of the image; an image of another format is baked again
 WAIT_S = 900.0  # for another process that bakes the same image
 
 CreateAvd = Callable[[Path, str, Mapping[str, str]], object]  # home, name, config.ini's keys
@@ -40,7 +39,7 @@ CreateAvd = Callable[[Path, str, Mapping[str, str]], object]  # home, name, conf
 
 @dataclass(frozen=True)
 class GoldenRecipe:
-    """All that a golden AVD is made from."""
+    """Everything that a golden AVD is made from."""
 
     profile: Profile
     program: str  # a digest that changes with the emulator
@@ -54,26 +53,18 @@ class GoldenRecipe:
 
 @dataclass(frozen=True)
 class GoldenImage:
+    """A verified golden AVD and its lock."""
+
     golden: Golden
     lock: ImageLock
 
 
 class _BrokenImage(Exception):
-    """Not an image, or no longer the one that was baked."""
-
-
-def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    if named := environ.get(CACHE_VARIABLE):
-        return Path(named).absolute()
-    try:
-        home = environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError as error:
-        raise UsageError(f"there is no home folder to cache in: set {CACHE_VARIABLE}") from error
-    return Path(home).absolute() / "emufarm"
+    """The folder is no image, or no longer the one that was baked."""
 
 
 def golden_image(recipe: GoldenRecipe, cache: Path, notify: Notify) -> GoldenImage:
-    """The cached image, or a new one; `notify` gets a line before anything that takes a while."""
+    """The cached image, or a new one. `notify` gets a line before anything that takes a while."""
     folder, name = cache / "golden", recipe.digest
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,7 +77,7 @@ def golden_image(recipe: GoldenRecipe, cache: Path, notify: Notify) -> GoldenIma
                     notify(f"the cached image {name[:12]} is broken ({why}): baking it again")
                     shutil.rmtree(folder / name)
             notify(f"baking the image of {recipe.profile.name}, once: {name[:12]}")
-            _sweep(folder, name)
+            _remove_killed_bakes(folder, name)
             _make(recipe, folder / f".{name}.new", folder / name)
             return _verified(folder / name, name)
     except OSError as error:
@@ -100,7 +91,7 @@ def golden_image(recipe: GoldenRecipe, cache: Path, notify: Notify) -> GoldenIma
 
 
 def _verified(place: Path, name: str) -> GoldenImage:
-    """_BrokenImage unless every file is as it was baked, and none came or went."""
+    """_BrokenImage unless the files are exactly those that were baked."""
     try:
         baked = read_json(place / MANIFEST)
         lock = read_lock(place / LOCK)
@@ -108,7 +99,7 @@ def _verified(place: Path, name: str) -> GoldenImage:
     except (OSError, ValueError, BadLock) as error:
         raise _BrokenImage(str(error)) from error
     if there != baked:
-        # Whatever was read, it is compared as a manifest: anything else is unequal.
+        # The file may hold any JSON; what is no manifest is unequal.
         wrong = sorted(set(there.items()) ^ set(baked.items() if isinstance(baked, dict) else ()))
         raise _BrokenImage(f"{wrong[0][0] if wrong else MANIFEST} is not what was baked")
     if lock.digest != name:
@@ -127,11 +118,11 @@ def _make(recipe: GoldenRecipe, temporary: Path, place: Path) -> None:
         write_json(image / MANIFEST, tree(image))
         image.rename(place)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)  # what stays is the next baker's to sweep
+        shutil.rmtree(temporary, ignore_errors=True)  # the next bake removes what stays
 
 
-def _sweep(folder: Path, name: str) -> None:
-    """Remove what bakers left that were killed; a living one holds its lock."""
+def _remove_killed_bakes(folder: Path, name: str) -> None:
+    """A bake that is still running holds its lock."""
     shutil.rmtree(folder / f".{name}.new", ignore_errors=True)
     for left in folder.glob(".*.new"):
         try:

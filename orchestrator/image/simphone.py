@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from ..errors import UsageError
-from ..shipped import ROOT
+from ..folders import ROOT
 from .wheelhouse import require_locked
 
 PROGRAM = "simphone"

@@ -1,10 +1,10 @@
-"""Where are the wheels of the lock? Downloaded once by the host, for images that have no network.
+"""Downloads the locked wheels, once, for image builds that have no network.
 
-    <cache>/wheels/<digest>/*.whl, *.tar.gz    for Python 3.11 on Linux x86_64, whatever runs here
-    <cache>/wheels/.<digest>.lock              held by whoever looks or downloads
+    <cache>/wheels/<digest>/*.whl, *.tar.gz    for Python 3.11 on Linux x86_64, on any host
+    <cache>/wheels/.<digest>.lock              held by the process that checks or downloads
 
-A build need not reach a package index, nor trust what the host's proxy signs. Every file is held
-against the lock at every use: one that the lock does not name is not a wheel of ours.
+So a build needs neither a package index nor the certificate of the host's proxy. Every file is
+checked at every use: its hash must be in the locks.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from pathlib import Path
 
 from ..errors import EmufarmError, UsageError
 from ..events.notify import Notify
+from ..folders import ROOT
 from ..locks import wait_lock
 from ..pins.files import file_sha256
-from ..shipped import ROOT
 
-# The installer and the build backend first: one requirement is published as source only.
+# With the build backend, because one requirement is published only as a source archive.
 LOCKS = ("requirements-build.txt", "requirements.txt")
 PYTHON = "3.11"
-# Oldest first; pip takes each name for itself alone.
+# pip does not derive one of these from another.
 PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "manylinux_2_28_x86_64")
 DOWNLOAD_S = 900.0
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 class NoWheelhouse(EmufarmError):
-    """The wheels could not be had."""
+    """The wheels could not be downloaded."""
 
 
 def wheelhouse(cache: Path, notify: Notify, root: Path = ROOT) -> Path:
-    """The folder; `notify` gets a line before a download."""
+    """The folder of wheels. `notify` gets a line before a download."""
     text = _lock_text(root)
     name = hashlib.sha256("\n".join((text, PYTHON, *PLATFORMS)).encode()).hexdigest()
     folder = cache / "wheels"
@@ -48,16 +48,16 @@ def wheelhouse(cache: Path, notify: Notify, root: Path = ROOT) -> Path:
         with wait_lock(folder / f".{name}.lock", DOWNLOAD_S, lambda: notify(waiting)):
             place = folder / name
             if place.exists():
-                if not (wrong := _strangers(place, text)):
+                if not (wrong := _first_unlocked(place, text)):
                     return place
-                notify(f"{wrong} in the wheelhouse is not what the lock names: downloading again")
+                notify(f"{wrong} in the wheelhouse is not in the lock: downloading again")
                 shutil.rmtree(place)
             notify(f"downloading the locked wheels, once: {name[:12]}")
             new = folder / f".{name}.new"
             shutil.rmtree(new, ignore_errors=True)
             _download(new, root)
-            if wrong := _strangers(new, text):
-                raise NoWheelhouse(f"{wrong} is not what the lock names, though it was downloaded")
+            if wrong := _first_unlocked(new, text):
+                raise NoWheelhouse(f"{wrong} was downloaded, and is not in the lock")
             new.rename(place)
             return place
     except OSError as error:
@@ -65,26 +65,24 @@ def wheelhouse(cache: Path, notify: Notify, root: Path = ROOT) -> Path:
 
 
 def require_locked(house: Path, root: Path = ROOT) -> None:
-    """UsageError where somebody else's wheelhouse holds what the lock does not name."""
+    """UsageError where a file in a wheelhouse is not in the lock."""
     try:
-        wrong = _strangers(house, _lock_text(root))
+        wrong = _first_unlocked(house, _lock_text(root))
     except OSError as error:
         raise UsageError(f"cannot read the wheelhouse {house}: {error.strerror}") from error
     if wrong:
-        raise UsageError(f"{house / wrong} is not what the lock names: make the wheelhouse anew")
+        raise UsageError(f"{house / wrong} is not in the lock: make the wheelhouse again")
 
 
 def _lock_text(root: Path) -> str:
     try:
         return "\n".join((root / name).read_text("utf-8") for name in LOCKS)
     except OSError as error:
-        raise UsageError(
-            f"images are made from a checkout, and {error.filename} is not there"
-        ) from error
+        raise UsageError(f"{error.filename} is missing, and images are built with it") from error
 
 
-def _strangers(house: Path, text: str) -> str:
-    """The first file that is not in the lock; empty where there is none."""
+def _first_unlocked(house: Path, text: str) -> str:
+    """The name of the first file that is not in the lock, or an empty string."""
     known = set(_HASH.findall(text))
     return next((p.name for p in sorted(house.iterdir()) if file_sha256(p) not in known), "")
 
@@ -106,12 +104,11 @@ def _download(folder: Path, root: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise NoWheelhouse(f"the wheels did not come within {DOWNLOAD_S:g} s") from error
     if done.returncode != 0:
-        last = [line for line in done.stderr.splitlines() if line.strip()][-1:] or [
-            "it said nothing"
-        ]
-        raise NoWheelhouse(f"pip could not download the locked wheels: {last[0].strip()}")
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        why = lines[-1] if lines else f"exit code {done.returncode}"
+        raise NoWheelhouse(f"pip could not download the locked wheels: {why}")
 
 
 def _env(environ: Mapping[str, str]) -> dict[str, str]:
-    """Without a Python path of the caller's, which is not the venv's pip's business."""
+    """Without the caller's PYTHONPATH, which pip must not import from."""
     return {name: value for name, value in environ.items() if name != "PYTHONPATH"}

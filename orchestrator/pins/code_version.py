@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..shipped import ROOT
+from ..folders import ROOT
 from .files import file_sha256
 from .host import unknown, value_or_reason
 

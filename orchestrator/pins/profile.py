@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ..errors import UsageError, did_you_mean
 from ..events.canonical import digest
-from ..shipped import ROOT
+from ..folders import ROOT
 from .strict_yaml import read_yaml, validation_message
 
 FILE = "profile.yaml"

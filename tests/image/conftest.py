@@ -9,10 +9,10 @@ import pytest
 
 from orchestrator.fleet.docker import images
 from orchestrator.fleet.docker.engine import Engine, connect
+from orchestrator.folders import cache_folder
 from orchestrator.image.builder import ImageBuilder
 from orchestrator.image.cleanup import KEPT, MADE, image_filter, remove_leftovers
 from orchestrator.image.docker_image import BuildInputs, DockerImage, bake_image, build_inputs
-from orchestrator.image.golden_cache import cache_folder
 from orchestrator.pins.profile import FILE, Profile, load_profile
 from tests.image.full_engine import BASE_IMAGE
 from tests.image.golden_fixtures import image, recipe

@@ -95,7 +95,7 @@ def test_the_commands_bake_and_prove_a_phone(
         )
         assert done.exit_code == 0, done.output
         device = attach(baked.control_port, baked.token_file.read_text().strip(), 60, quiet)
-        with pytest.raises(BakeFailed, match="another phone: snapshot_sha256 is"):
+        with pytest.raises(BakeFailed, match="a different phone: snapshot_sha256 is"):
             prove_phone(device, replace(image.lock, snapshot_sha256="0" * 64), quiet)
-        with pytest.raises(BakeFailed, match="started from clean is another one"):
+        with pytest.raises(BakeFailed, match="started from clean is a different phone"):
             prove_phone(device, replace(image.lock, nonce="another"), quiet)

@@ -167,12 +167,12 @@ def mislabelled(inputs: BuildInputs, folder: Path) -> BuildInputs:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (mislabelled, r"its label emufarm.profile.digest says 0000, locked is"),
+        (mislabelled, r"its label emufarm.profile.digest is 0000, locked is"),
         (tampered, r"emulator.zip has the sha256 \w+, pinned is"),
         (truncated, r"emulator.zip has \d+ bytes, pinned are \d+"),
         (mispinned, r"platform-tools.zip has the sha256 \w+, pinned is 0000"),
         (forgetful, r"is not proven: not ready: 20 s after its start"),
-        (damaging, r"ended with exit code \d+; it said: .*Failed to load snapshot"),
+        (damaging, r"ended with exit code \d+; its last lines: .*Failed to load snapshot"),
         (impossible, "Not enough disk space to run AVD"),
     ],
 )

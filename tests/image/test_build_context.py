@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
+from orchestrator.folders import ROOT
 from orchestrator.image import build_context
 from orchestrator.image.simphone import SdkZip, StandInSdk
 from orchestrator.pins.profile import load_profile
-from orchestrator.shipped import ROOT
 
 SIM, PIXEL = load_profile("sim-api34"), load_profile("pixel-api34")
 STANDIN = StandInSdk(

@@ -59,7 +59,7 @@ def test_what_the_engine_itself_could_not_do_is_told_in_its_words() -> None:
 
 
 def test_a_build_that_ends_without_an_image_is_no_success() -> None:
-    with pytest.raises(ImageFailed, match="does not say why"):
+    with pytest.raises(ImageFailed, match="gives no reason"):
         told()
 
 

@@ -41,10 +41,10 @@ def test_an_image_with_the_locked_id_and_labels_is_the_one() -> None:
 def test_a_label_that_differs_is_told_with_both_values(name: str) -> None:
     liar = replace(FOUND, labels={**FOUND.labels, name: "another"})
     assert mismatches(LOCKED, liar) == [
-        f"its label {name} says another, locked is {FOUND.labels[name]}"
+        f"its label {name} is another, locked is {FOUND.labels[name]}"
     ]
     silent = replace(FOUND, labels={key: FOUND.labels[key] for key in FOUND.labels if key != name})
-    assert mismatches(LOCKED, silent)[0].startswith(f"its label {name} says nothing")
+    assert mismatches(LOCKED, silent)[0].startswith(f"its label {name} is missing")
 
 
 def test_another_image_is_told_by_its_id() -> None:

@@ -16,12 +16,12 @@ from orchestrator.errors import UsageError
 from orchestrator.farm.simulated_phone import simulator
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
+from orchestrator.folders import cache_folder
 from orchestrator.image.golden_bake import BakeFailed, GoldenBaker
 from orchestrator.image.golden_cache import (
     MANIFEST,
     GoldenImage,
     GoldenRecipe,
-    cache_folder,
     golden_image,
 )
 from orchestrator.locks import try_lock
@@ -63,7 +63,7 @@ def test_a_phone_that_boots_cold_instead_is_not_baked(recipe: GoldenRecipe, tmp_
     program = Path(__file__).with_name("forgetful.py")
     forgetful = [sys.executable, str(program), *recipe.profile.emulator]
     baker = replace(recipe.baker, emulator=forgetful)
-    with pytest.raises(BakeFailed, match="started from clean is another one"):
+    with pytest.raises(BakeFailed, match="started from clean is a different phone"):
         golden_image(replace(recipe, baker=baker), tmp_path, silent)
     assert [path.name for path in (tmp_path / "golden").iterdir()] == [f".{recipe.digest}.lock"]
 

@@ -95,7 +95,7 @@ def test_a_label_that_lies_is_told(
     assert restored.container is not None
     named = replace(restored, container=replace(restored.container, image=liar))
     write_lock(builder.lock_file(profile), named)
-    with pytest.raises(ImageFailed, match=rf"label {RECIPE_LABEL} says 0000"):
+    with pytest.raises(ImageFailed, match=rf"label {RECIPE_LABEL} is 0000"):
         verify(builder, profile)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
+from orchestrator.folders import cache_folder
 from orchestrator.image import build_context
-from orchestrator.image.golden_cache import cache_folder
 from orchestrator.image.simphone import StandInSdk, simphone
 from orchestrator.image.wheelhouse import wheelhouse
 from orchestrator.pins.profile import load_profile
