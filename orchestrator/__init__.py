@@ -1,6 +1,6 @@
 """emufarm: runs Android agents against a farm of emulators and keeps evidence of every attempt.
 
-The Python API: `run`, `resume`, `reproduce`, `compare`, `check_cases` and `Run` (docs/api.md).
+The Python API is `farm`'s, offered here by name: `run`, `Run`, `compare` and more (docs/api.md).
 """
 
 from __future__ import annotations
@@ -8,63 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .errors import EmufarmError, UsageError
-    from .farm import (
-        AttemptResult,
-        CheckedCases,
-        Comparison,
-        EpisodeResult,
-        Journaled,
-        Judgement,
-        Limits,
-        Notice,
-        Plan,
-        Proof,
-        Report,
-        Reproduction,
-        Run,
-        RunEvent,
-        RunInterrupted,
-        RunStarted,
-        check_cases,
-        compare,
-        reproduce,
-        resume,
-        run,
-    )
+    from .farm import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "AttemptResult",
-    "CheckedCases",
-    "Comparison",
-    "EmufarmError",
-    "EpisodeResult",
-    "Journaled",
-    "Judgement",
-    "Limits",
-    "Notice",
-    "Plan",
-    "Proof",
-    "Report",
-    "Reproduction",
-    "Run",
-    "RunEvent",
-    "RunInterrupted",
-    "RunStarted",
-    "UsageError",
-    "check_cases",
-    "compare",
-    "reproduce",
-    "resume",
-    "run",
-]
+# Named here, so that asking for a submodule does not import the farm.
+_API = """
+AttemptResult CheckedCases Comparison EmufarmError EpisodeResult Journaled Judgement Limits
+Notice Plan Proof Report Reproduction Run RunEvent RunInterrupted RunStarted UsageError
+check_cases compare reproduce resume run
+"""
 
 
 def __getattr__(name: str) -> Any:
     """Imports the farm when somebody asks for it: the supervisor must start without it."""
-    if name not in __all__:
+    if name not in _API.split():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import farm
 

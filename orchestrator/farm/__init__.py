@@ -17,27 +17,8 @@ from .runner import resume, run
 from .runs import AttemptResult, EpisodeResult, Run, compare
 
 __all__ = [
-    "AttemptResult",
-    "CheckedCases",
-    "Comparison",
-    "EmufarmError",
-    "EpisodeResult",
-    "Journaled",
-    "Judgement",
-    "Limits",
-    "Notice",
-    "Plan",
-    "Proof",
-    "Report",
-    "Reproduction",
-    "Run",
-    "RunEvent",
-    "RunInterrupted",
-    "RunStarted",
-    "UsageError",
-    "check_cases",
-    "compare",
-    "reproduce",
-    "resume",
-    "run",
-]
+    "AttemptResult", "CheckedCases", "Comparison", "EmufarmError", "EpisodeResult", "Journaled",
+    "Judgement", "Limits", "Notice", "Plan", "Proof", "Report", "Reproduction", "Run",
+    "RunEvent", "RunInterrupted", "RunStarted", "UsageError", "check_cases", "compare",
+    "reproduce", "resume", "run",
+]  # fmt: skip
