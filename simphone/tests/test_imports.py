@@ -7,11 +7,13 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import simphone
 
 SOURCE = Path(simphone.__file__).parent
 # Its fonts come from packages too, but are read as files.
-LIBRARIES = {"PIL"}
+LIBRARIES = {"PIL", "regex"}
 
 
 def importers() -> dict[str, set[str]]:
@@ -30,3 +32,8 @@ def importers() -> dict[str, set[str]]:
 def test_nothing_but_its_libraries_is_imported() -> None:
     """Above all nothing of the farm: a farm that works with it relies on no shared code."""
     assert set(importers()) - set(sys.stdlib_module_names) - {"__future__"} == LIBRARIES
+
+
+@pytest.mark.parametrize("library", ["regex"])
+def test_a_library_is_imported_by_one_module(library: str) -> None:
+    assert len(importers()[library]) == 1

@@ -1,73 +1,77 @@
-"""Regular expressions that strangers wrote: a match that backtracks without end is given up.
+"""Regular expressions that the guest wrote, with a bound on what a match may take.
 
-Python's engine keeps the interpreter to itself while it matches, so nothing else on the phone
-would run. It looks for signals now and then: a timer is what can end it.
+A match holds the interpreter, so nothing else on the phone runs meanwhile; the engine counts the
+processor time and gives up. Compiling cannot be interrupted, so a long source is refused.
 """
 
 from __future__ import annotations
 
 import re
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 from typing import TypeVar
+
+import regex
 
 T = TypeVar("T")
 
 PATIENCE_S = 2.0
-REPETITION = re.compile(r"[*+?{]")
+LONGEST = 1 << 15
+TOO_BIG = "Regular expression too big"  # the C library's text
+# Without any of these a match takes no more steps than the lengths of text and source multiplied,
+# which is cheaper than a look at the clock for every line.
+BRANCHING = re.compile(r"[*+?{|]")
+FEW_STEPS = 10_000_000
+
+IGNORE_CASE, ANY_CHARACTER = int(regex.IGNORECASE), int(regex.DOTALL)
+Match = regex.Match[str]
+
+
+class BadSource(Exception):
+    """The text is not a regular expression."""
 
 
 class TooSlow(Exception):
-    """The match took longer than anybody waits."""
-
-
-def _rang(number: int, frame: FrameType | None) -> None:
-    raise TooSlow("regular expression takes too long")
-
-
-@contextmanager
-def _bounded() -> Iterator[None]:
-    before = signal.signal(signal.SIGALRM, _rang)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    """The match took more time or memory than the phone gives to one."""
 
 
 class Expression:
     """A compiled expression; its methods are those of re.Pattern, and may raise TooSlow."""
 
     def __init__(self, source: str, flags: int = 0) -> None:
+        if len(source) > LONGEST:
+            raise BadSource(TOO_BIG)
         self.pattern = source
-        self._compiled = re.compile(source, flags)
+        try:
+            self._compiled = regex.compile(source, flags)
+        except (regex.error, OverflowError, RecursionError) as error:
+            raise BadSource(str(error)) from None
         self.groups = self._compiled.groups
-        # With one repetition there is nothing to try again and again.
-        self._simple = len(REPETITION.findall(source)) < 2
+        self._branches = BRANCHING.search(source) is not None
 
-    def search(self, text: str) -> re.Match[str] | None:
-        return self._run(lambda: self._compiled.search(text))
+    def search(self, text: str) -> Match | None:
+        return self._run(self._compiled.search, text)
 
-    def match(self, text: str) -> re.Match[str] | None:
-        return self._run(lambda: self._compiled.match(text))
+    def match(self, text: str) -> Match | None:
+        return self._run(self._compiled.match, text)
 
-    def fullmatch(self, text: str) -> re.Match[str] | None:
-        return self._run(lambda: self._compiled.fullmatch(text))
+    def fullmatch(self, text: str) -> Match | None:
+        return self._run(self._compiled.fullmatch, text)
 
-    def found(self, text: str) -> list[re.Match[str]]:
+    def found(self, text: str) -> list[Match]:
         """Every match."""
-        return self._run(lambda: list(self._compiled.finditer(text)))
+        return self._run(lambda text, **bound: list(self._compiled.finditer(text, **bound)), text)
 
-    def sub(self, new: Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        return self._run(lambda: self._compiled.sub(new, text, count=count))
+    def sub(self, new: Callable[[Match], str], text: str, count: int = 0) -> str:
+        return self._run(
+            lambda text, **bound: self._compiled.sub(new, text, count=count, **bound), text
+        )
 
-    def _run(self, work: Callable[[], T]) -> T:
-        # Only the main thread, where the phone's loop runs, gets signals.
-        if self._simple or threading.current_thread() is not threading.main_thread():
-            return work()
-        with _bounded():
-            return work()
+    def _run(self, work: Callable[..., T], text: str) -> T:
+        try:
+            if not self._branches and len(self.pattern) * len(text) < FEW_STEPS:
+                return work(text)
+            return work(text, timeout=PATIENCE_S)
+        except TimeoutError:
+            raise TooSlow("regular expression takes too long") from None
+        except MemoryError:
+            raise TooSlow("regular expression takes too much memory") from None

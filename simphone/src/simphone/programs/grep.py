@@ -1,11 +1,11 @@
-"""grep, egrep, fgrep: which lines match?"""
+"""grep, egrep, fgrep: lines that match an expression."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from ..expression import Expression, TooSlow
+from ..expression import IGNORE_CASE, BadSource, Expression, TooSlow
 from .call import Call
 from .files import complain, entry
 from .flags import BadUsage, Flags, flags
@@ -54,8 +54,8 @@ def wanted(given: Flags, patterns: list[str]) -> Expression:
     elif "w" in given:
         source = rf"(?<!\w)(?:{source})(?!\w)"
     try:
-        return Expression(source, re.IGNORECASE if "i" in given else 0)
-    except re.error as error:
+        return Expression(source, IGNORE_CASE if "i" in given else 0)
+    except BadSource as error:
         raise BadExpression(str(error)) from None
 
 

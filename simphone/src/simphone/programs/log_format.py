@@ -1,4 +1,4 @@
-"""How does `logcat` print a line, and which lines does it let through?"""
+"""The formats in which `logcat` prints a line, and the filters that let it through."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from ..expression import Expression
 from ..logcat import LogLine
+from .regex import compiled
 
 LEVELS = "VDIWEFS"
 LAYOUTS = ("brief", "long", "process", "raw", "tag", "thread", "threadtime", "time")
@@ -91,6 +91,6 @@ def read_filter(specs: list[str], *, silent: bool = False) -> Callable[[LogLine]
 
 
 def read_pattern(text: str) -> Callable[[LogLine], bool]:
-    """-e: the message holds the expression; re.error where it is none."""
-    pattern = Expression(text)
+    """-e: the message holds the expression; BadExpression where it is none."""
+    pattern = compiled(text.replace(r"\d", "[0-9]"), extended=True)
     return lambda line: pattern.search(line.text) is not None

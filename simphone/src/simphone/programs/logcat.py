@@ -10,6 +10,7 @@ from ..logcat import LogLine
 from .call import Call, Program
 from .flags import BadUsage, Flags, flags
 from .log_format import LEVELS, Format, read_filter, read_format, read_pattern
+from .regex import BadExpression
 
 BUFFERS = ("main", "system", "radio", "events", "crash", "kernel", "stats", "security")
 DEFAULT_BUFFERS = ("main", "system", "crash")
@@ -56,7 +57,7 @@ def wanted(given: Flags) -> Wanted:
         raise BadUsage(f"Invalid filter expression '{error}'") from None
     try:
         tests += [read_pattern(text) for text in given.values.get("e", [])]
-    except re.error as error:
+    except BadExpression as error:
         raise BadUsage(f"Invalid regular expression: {error}") from None
     pid = count(given, "P")
     if "P" in given and pid is None:

@@ -1,10 +1,10 @@
-"""POSIX regular expressions, basic and extended, as Python's engine reads them."""
+"""POSIX regular expressions, basic and extended, translated to the engine's syntax."""
 
 from __future__ import annotations
 
 import re
 
-from ..expression import Expression
+from ..expression import IGNORE_CASE, BadSource, Expression
 from ..shell.pattern import bracket
 
 
@@ -13,7 +13,7 @@ class BadExpression(Exception):
 
 
 def translated(source: str, *, extended: bool) -> str:
-    """The same expression in Python's syntax."""
+    """The same expression in the engine's syntax, which is Python's."""
     pieces: list[str] = []
     i = 0
     can_repeat = False  # something stands before a `*`
@@ -60,7 +60,7 @@ def translated(source: str, *, extended: bool) -> str:
                 special, piece = False, "\\" + char
         repeats = special and char in "*+?{"
         if repeats and repeated:
-            # `a*+` repeats a repetition, which Python reads as something else.
+            # `a*+` repeats a repetition, which the engine reads as something else.
             pieces[-1] = "*"
             continue
         repeated = repeats
@@ -95,6 +95,6 @@ def _repeat(source: str, at: int, closing: str) -> tuple[str, int]:
 
 def compiled(source: str, *, extended: bool, fold: bool = False) -> Expression:
     try:
-        return Expression(translated(source, extended=extended), re.IGNORECASE if fold else 0)
-    except (re.error, OverflowError, RecursionError) as error:
+        return Expression(translated(source, extended=extended), IGNORE_CASE if fold else 0)
+    except BadSource as error:
         raise BadExpression(str(error)) from None

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 
-from ..expression import Expression
+from ..expression import Expression, Match
 from ..streams import Sink
 from .call import Call
 from .files import complain
@@ -220,7 +220,7 @@ class Reader:
         return text
 
 
-def replacement(template: str, found: re.Match[str]) -> str:
+def replacement(template: str, found: Match) -> str:
     def one(part: re.Match[str]) -> str:
         mark = part.group()
         if mark == "&":
@@ -242,7 +242,7 @@ def substituted(command: Command, line: str) -> tuple[str, bool]:
     nth = int(digits[:6]) if digits else 1
     seen = changed = 0
 
-    def one(found: re.Match[str]) -> str:
+    def one(found: Match) -> str:
         nonlocal seen, changed
         seen += 1
         if seen < nth or (seen > nth and "g" not in command.flags):

@@ -12,6 +12,7 @@ from ..world import World
 from .call import Call
 from .files import needs
 from .flags import BadUsage, flags
+from .regex import BadExpression, compiled
 
 SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9,
@@ -132,8 +133,8 @@ def short(process: Process) -> str:
 
 def matching(call: Call, pattern: str, *, exact: bool, full: bool) -> list[Process]:
     try:
-        expression = re.compile(pattern)
-    except re.error:
+        expression = compiled(pattern, extended=True)
+    except BadExpression:
         raise BadUsage(f"bad regex '{pattern[:80]}'") from None
     found = []
     for process in call.world.processes.all():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ..expression import Expression
+from ..expression import ANY_CHARACTER, Expression
 
 # A piece of text, and whether quotes took the meaning from its wildcards.
 Segment = tuple[str, bool]
@@ -87,7 +87,7 @@ def _source(segments: Iterable[Segment], *, shortest: bool) -> str:
 
 @lru_cache(maxsize=256)
 def compiled(segments: tuple[Segment, ...], *, shortest: bool = False) -> Expression:
-    return Expression(_source(segments, shortest=shortest), re.DOTALL)
+    return Expression(_source(segments, shortest=shortest), ANY_CHARACTER)
 
 
 def matches(text: str, segments: Iterable[Segment]) -> bool:
@@ -103,6 +103,6 @@ def trim(value: str, segments: Iterable[Segment], operator: str) -> str:
     # The engine finds the leftmost start by itself; the rightmost by a greedy run before it.
     source = compiled(fixed).pattern
     lead = "(.*)" if operator == "%" else "()"
-    ending = Expression(f"{lead}(?:{source})\\Z", re.DOTALL)
+    ending = Expression(f"{lead}(?:{source})\\Z", ANY_CHARACTER)
     found = ending.match(value) if operator == "%" else ending.search(value)
     return value[: found.end(1)] if found else value
