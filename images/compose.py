@@ -1,13 +1,13 @@
-"""What makes an unpacked SDK a device image: its hashes and its empty AVD. Standard library only.
+"""Writes what turns an unpacked SDK into a device image: hashes, settings and an empty AVD.
 
-    compose.py SDK INTO          PROFILE_* in the environment, as the build's arguments give them
+    compose.py SDK INTO          with the build's PROFILE_* arguments in the environment
 
-INTO/system-image.json           both hashes of the system image, at the path where it will stand
+INTO/system-image.json           both hashes of the system image, at its path in the image
 INTO/sdk.json                    one hash over the whole SDK
-INTO/device.json                 what start.py and health.py go by
-INTO/avd/NAME.ini, NAME.avd/     an AVD that was never started, written by hand
+INTO/device.json                 the settings of start.py
+INTO/avd/NAME.ini, NAME.avd/     an AVD that was never started
 
-The hashing code is the farm's own, copied beside this file.
+The hashing code is the farm's own, copied beside this file. Standard library only.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from orchestrator.pins.files import source_sha256
 from orchestrator.pins.system_image import Unhashable, hash_system_image
 
 AVD = "emufarm"
-# Where the private copy of the AVD stands, at bake and at run: overlays store that path.
+# The private copy of the AVD, at bake and at run: disk overlays store this path.
 AVD_HOME = "/var/emu/avd"
-# The SDK's folders without which the emulator does not take it for one.
+# Folders without which the emulator does not accept an SDK.
 EXPECTED = ("platforms", "platform-tools", "system-images")
 PROGRAMS = ("emulator/emulator", "platform-tools/adb")
 
 
 class Refused(Exception):
-    """One sentence for whoever reads the build's last line."""
+    """The build cannot go on; one sentence, as its last line."""
 
 
 def compose(sdk: Path, into: Path, profile: Mapping[str, str]) -> None:
@@ -90,7 +90,7 @@ def _write_avd(home: Path, package: list[str], wanted: Mapping[str, str]) -> Non
 def _write_ini(path: Path, values: Mapping[str, str]) -> None:
     for key, value in values.items():
         if "\n" in f"{key}{value}" or "=" in key:
-            raise Refused(f"{key!r} cannot stand in {path.name}")
+            raise Refused(f"{key!r} cannot be written to {path.name}")
     path.write_text("".join(f"{key}={values[key]}\n" for key in sorted(values)), "utf-8")
 
 

@@ -1,10 +1,10 @@
-"""Is this zip the one that was pinned? Only then is it unpacked. Standard library only.
+"""Downloads a zip in an image's build, checks it against its pins, and unpacks it.
 
     fetch.py --name emulator --url URL --size N --sha1 H --sha256 H --into SDK
-    fetch.py ... --package 'system-images;android-34;google_apis;x86_64'    whose zip holds x86_64/
+    fetch.py ... --package 'system-images;android-34;google_apis;x86_64'    a zip that holds x86_64/
 
-Runs in the image's build. An address is http, https or file (of the build's context). Whatever is
-wrong is one sentence, exit 1, before anything is unpacked. An empty pin is one not given.
+An address is http, https or file (in the build's context). Anything wrong is one sentence and exit
+1, before anything is unpacked. An empty pin counts as not given. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-READ_S = 60.0  # a server that says nothing for so long says nothing more
+READ_S = 60.0  # between two pieces of an answer
 WHOLE_S = 3600.0
 PIECE = 1 << 20
 
 
 class Refused(Exception):
-    """One sentence for whoever reads the build's last line."""
+    """The build cannot go on; one sentence, as its last line."""
 
 
 @dataclass(frozen=True)
 class Pin:
+    """Where a zip is, and what it must be."""
+
     name: str
     url: str
     size: int | None
@@ -51,15 +53,15 @@ def fetch(pin: Pin, into: Path) -> None:
 
 
 def download(pin: Pin, file: IO[bytes]) -> None:
-    """The whole of it, as pinned; Refused otherwise."""
+    """Download the whole zip; Refused where it is not as pinned."""
     if not pin.url.startswith(("http://", "https://", "file:///")):
         raise Refused(f"{pin.name}: {pin.url!r} is no http, https or file address")
     hashes = {"sha1": hashlib.sha1(), "sha256": hashlib.sha256()}
     came, deadline = 0, time.monotonic() + WHOLE_S
     try:
-        # The scheme was looked at above.
+        # The scheme was checked above.
         with urllib.request.urlopen(pin.url, timeout=READ_S) as answer:
-            told = answer.headers.get("Content-Length")
+            length = answer.headers.get("Content-Length")
             while piece := answer.read(PIECE):
                 came += len(piece)
                 if pin.size is not None and came > pin.size:
@@ -67,14 +69,14 @@ def download(pin: Pin, file: IO[bytes]) -> None:
                         f"{pin.name}: {pin.url} is larger than the {pin.size} bytes pinned"
                     )
                 if time.monotonic() > deadline:
-                    raise Refused(f"{pin.name}: {pin.url} did not come within {WHOLE_S:.0f} s")
+                    raise Refused(f"{pin.name}: {pin.url} took more than {WHOLE_S:.0f} s")
                 for one in hashes.values():
                     one.update(piece)
                 file.write(piece)
     except (OSError, HTTPException) as error:
         raise Refused(f"{pin.name}: cannot fetch {pin.url}: {error}") from error
-    if told is not None and came != int(told):
-        raise Refused(f"{pin.name}: {pin.url} ended after {came} of its {told} bytes")
+    if length is not None and came != int(length):
+        raise Refused(f"{pin.name}: {pin.url} ended after {came} of its {length} bytes")
     if pin.size is not None and came != pin.size:
         raise Refused(f"{pin.name}: {pin.url} has {came} bytes, pinned are {pin.size}")
     for kind, wanted in (("sha1", pin.sha1), ("sha256", pin.sha256)):
@@ -84,7 +86,7 @@ def download(pin: Pin, file: IO[bytes]) -> None:
 
 
 def unpack(name: str, file: IO[bytes], into: Path) -> None:
-    """Every name is looked at before the first file is written."""
+    """Unpack a zip; every name in it is checked before the first file is written."""
     try:
         with zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
@@ -103,7 +105,7 @@ def _check(name: str, archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo]) 
         path = entry.filename
         parts = PurePosixPath(path).parts
         if not parts or path.startswith("/") or ".." in parts or "\\" in path:
-            raise Refused(f"{name}: the zip names {path!r}, which is outside of its folder")
+            raise Refused(f"{name}: the zip names {path!r}, which is outside its folder")
         if path.rstrip("/") in seen:
             raise Refused(f"{name}: the zip names {path!r} twice")
         seen.add(path.rstrip("/"))
@@ -134,7 +136,7 @@ def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, into: Path) -> None
     with archive.open(entry) as source, path.open("xb") as target:
         while piece := source.read(PIECE):
             target.write(piece)
-    # One of two modes, whatever the umask: equal zips give equal layers.
+    # One of two modes, independent of the umask, so that equal zips give equal layers.
     path.chmod(0o755 if entry.external_attr >> 16 & 0o111 else 0o644)
     when = calendar.timegm(entry.date_time)
     os.utime(path, (when, when))

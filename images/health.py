@@ -1,8 +1,8 @@
-"""The device image's HEALTHCHECK: is the phone as ready as a worker wants it?
+"""The device image's HEALTHCHECK: checks that the phone is as ready as a worker needs it.
 
-The supervisor says whether its emulator runs; the rest is asked of the phone through the private
-adb server, as readiness asks it. Exit 0 or 1, with the first condition that is missing.
-Standard library only.
+It asks the supervisor whether the emulator runs, and the phone, through the private adb server, for
+the conditions of readiness. Exit 0, or 1 with the first condition that does not hold. Standard
+library only.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import urllib.error
 import urllib.request
 
 CONTROL_PORT, ADB_PORT, SERIAL = 5600, 5037, "emulator-5554"
-WHOLE_S = 8.0  # less than the engine gives
-# One round trip: each answer between two marks.
+WHOLE_S = 8.0  # less than the HEALTHCHECK's time-out
+# Separates the answers, so that all questions take one round trip.
 MARK = "emufarm-health"
 QUESTIONS = (
     ("sys.boot_completed", "getprop sys.boot_completed", r"1"),
@@ -33,12 +33,12 @@ QUESTIONS = (
 
 
 class Missing(Exception):
-    """What the phone lacks, in one line."""
+    """The condition that does not hold, in one line."""
 
 
 def require_running(deadline: float) -> None:
     url = f"http://127.0.0.1:{CONTROL_PORT}/healthz"
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # it is on loopback
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy for loopback
     try:
         with opener.open(url, timeout=_left(deadline)):
             return
@@ -59,7 +59,7 @@ def require_ready(deadline: float) -> None:
 
 
 def ask(script: str, deadline: float) -> str:
-    """A shell's merged output; the device is chosen and the shell opened on one connection."""
+    """The merged output of a shell script, over one connection to the adb server."""
     try:
         with socket.create_connection(("127.0.0.1", ADB_PORT), _left(deadline)) as wire:
             for request in (f"host:transport:{SERIAL}", f"shell:{script}"):
@@ -77,8 +77,8 @@ def ask(script: str, deadline: float) -> str:
 
 def _require_okay(wire: socket.socket) -> None:
     if (status := _exactly(wire, 4)) != b"OKAY":
-        told = _exactly(wire, int(_exactly(wire, 4), 16)) if status == b"FAIL" else status
-        raise Missing(f"adb: {told.decode('utf-8', 'replace')}")
+        why = _exactly(wire, int(_exactly(wire, 4), 16)) if status == b"FAIL" else status
+        raise Missing(f"adb: {why.decode('utf-8', 'replace')}")
 
 
 def _exactly(wire: socket.socket, count: int) -> bytes:

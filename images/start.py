@@ -1,11 +1,11 @@
-"""The device image's entry point: look whether this machine can, then be the supervisor.
+"""The device image's entry point: checks the machine, then runs the supervisor.
 
     start.py [--last-word S] [-- ARGUMENT ...]    from the baked snapshot, where there is one
-    start.py --bake                               cold, and keep what was saved
+    start.py --bake                               boot cold, and keep the saved AVD
 
-A machine that cannot is told at once, in the emulator's own words, which the farm knows how to
-classify; exit 1. Baking, a clean end puts the private AVD in the place of the golden one, by a
-rename: no volume may stand at either. Standard library only.
+A machine that cannot run the phone gives exit 1 at once, with the emulator's own message, which the
+farm can classify. At a bake, a clean end replaces the golden AVD by the private one with a rename,
+so neither may be on a volume. Standard library only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOCKS = ("multiinstance.lock", "hardware-qemu.ini.lock", "snapshot.lock")
 
 
 class CannotRun(Exception):
-    """One sentence, in the words of failure lists."""
+    """This machine cannot run the phone; the message is the emulator's own where it has one."""
 
 
 def preflight(device: dict[str, Any], kvm: Path = KVM, place: Path = PLACE) -> None:
@@ -48,7 +48,7 @@ def preflight(device: dict[str, Any], kvm: Path = KVM, place: Path = PLACE) -> N
 
 
 def _require_kvm(kvm: Path) -> None:
-    """By opening it: a device that is there and may not be used looks the same otherwise."""
+    """Open the device: only that shows whether it may be used."""
     try:
         os.close(os.open(kvm, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
@@ -80,14 +80,14 @@ def command(device: dict[str, Any], given: argparse.Namespace, extra: list[str])
     }
     words = [str(word) for pair in options.items() for word in pair]
     if given.bake:
-        extra = ["-no-snapshot-save", *extra]  # no snapshot of the emulator's own beside ours
+        extra = ["-no-snapshot-save", *extra]  # else the emulator saves a snapshot of its own
     elif (GOLDEN / f"{device['avd']}.avd" / "snapshots" / device["snapshot"]).is_dir():
         words += ["--snapshot", device["snapshot"]]
     return [*words, "--", str(SDK / "emulator" / "emulator"), *device["emulator"], *extra]
 
 
 def keep(device: dict[str, Any]) -> None:
-    """The private AVD becomes the golden one."""
+    """Replace the golden AVD by the private one."""
     name = f"{device['avd']}.avd"
     new, old = PLACE / "avd" / name, GOLDEN / name
     if not (new / "snapshots" / device["snapshot"]).is_dir():
@@ -101,9 +101,9 @@ def keep(device: dict[str, Any]) -> None:
     try:
         new.rename(old)
     except OSError as error:
-        # A copy would lose the holes, and a volume is no part of what is committed.
+        # A copy would fill the holes of sparse files, and a commit holds no volumes.
         raise CannotRun(f"{new} cannot be renamed to {old}: {error.strerror}") from error
-    for left in PLACE.iterdir():  # logs, and the keys and tokens of this start
+    for left in PLACE.iterdir():  # logs, keys and tokens of this start
         if left.is_dir():
             shutil.rmtree(left)
         else:
@@ -112,7 +112,7 @@ def keep(device: dict[str, Any]) -> None:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="start.py", description=__doc__.splitlines()[0])
-    parser.add_argument("--bake", action="store_true", help="keep what was saved as the golden AVD")
+    parser.add_argument("--bake", action="store_true", help="keep the saved AVD as the golden one")
     parser.add_argument("--last-word", type=float, default=0.0, help="as the supervisor's")
     return parser.parse_args(arguments)
 
@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> int:
     try:
         preflight(device)
         words = command(device, given, extra)
-        # In this process: the first one of a container hears SIGTERM only if it listens for it.
+        # In this process: a container's first process gets SIGTERM only if it has a handler.
         sys.argv = ["supervisor", *words]
         code = int(importlib.import_module("supervisor.__main__").main())
         if given.bake and code == 0:

@@ -28,7 +28,10 @@ NAME, WORKER_NAME = "emufarm-device", "emufarm-worker"
 STAGE_LABEL = "emufarm.stage"
 SYSTEM_IMAGE_FILE, SDK_FILE = "/opt/emufarm/system-image.json", "/opt/emufarm/sdk.json"
 _SDK = "images/sdk"  # the stand-in's zips, in the context
-_SCRIPTS = tuple(f"images/{name}.py" for name in ("fetch", "compose", "linked", "start", "health"))
+_SCRIPTS = (
+    "images/fetch.py", "images/compose.py", "images/check_libraries.py", "images/start.py",
+    "images/health.py",
+)  # fmt: skip
 # What compose.py imports of the farm, beside the supervisor's package.
 _HASHING = (
     "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",

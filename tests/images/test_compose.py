@@ -1,4 +1,4 @@
-"""images/compose.py and images/linked.py: what an unpacked SDK must be, and what it becomes."""
+"""compose.py and check_libraries.py: what an unpacked SDK must be, and what it becomes."""
 
 from __future__ import annotations
 
@@ -92,12 +92,12 @@ def test_a_zip_of_something_else_is_found(
 def test_a_key_that_would_write_another_is_refused(sdk: Path, tmp_path: Path) -> None:
     code, said = compose(sdk, tmp_path / "own", PROFILE_AVD='{"a": "1\\nb=2"}')
     assert code == 1
-    assert "cannot stand in config.ini" in said
+    assert "cannot be written to config.ini" in said
 
 
 def test_programs_that_find_their_libraries_pass_and_scripts_are_said(sdk: Path) -> None:
     (sdk / "platform-tools/adb").write_bytes(Path("/bin/ls").read_bytes())
-    wrong, skipped = load("linked").missing(sdk)
+    wrong, skipped = load("check_libraries").missing(sdk)
     assert wrong == []
     assert skipped == ["emulator/emulator: a script"]
 
@@ -107,5 +107,5 @@ def test_a_library_that_is_not_there_is_named_with_who_needs_it(sdk: Path) -> No
     program = Path("/bin/ls").read_bytes()
     assert b"libc.so.6\0" in program
     (sdk / "platform-tools/adb").write_bytes(program.replace(b"libc.so.6\0", b"libX.so.6\0"))
-    wrong, _ = load("linked").missing(sdk)
+    wrong, _ = load("check_libraries").missing(sdk)
     assert "platform-tools/adb needs libX.so.6" in wrong

@@ -1,9 +1,9 @@
-"""Does every program of the SDK find its libraries in this image? Standard library only.
+"""Checks in an image's build that the SDK's programs find their shared libraries.
 
-    linked.py SDK
+    check_libraries.py SDK
 
-Asks ldd about adb and what the emulator runs headless. A window's libraries are not needed and not
-asked about; what is left out is said.
+It runs ldd on adb and on what an emulator without a window runs; libraries for windows are not
+needed and not checked. It prints which files it skips. Standard library only.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import sys
 from pathlib import Path
 
 LDD_S = 60.0
-# Run, or loaded, by an emulator without a window. The last is the stand-in's.
+# Run or loaded by an emulator without a window. The last is for the stand-in SDK.
 NEEDED = (
     "platform-tools/adb",
     "emulator/emulator",
     "emulator/qemu/*/qemu-system-*-headless",
     "emulator/lib/**/*.so",
 )
-# Where the emulator's launcher has them searched.
+# The folders that the emulator's launcher searches.
 SEARCHED = ("emulator/lib64", "emulator/lib64/qt/lib", "emulator/lib64/gles_swiftshader")
 
 
 def missing(sdk: Path) -> tuple[list[str], list[str]]:
-    """What is not found, as `PROGRAM needs LIBRARY`; and what was not asked about, with why."""
+    """Libraries not found, as `PROGRAM needs LIBRARY`, and files skipped, with the reason."""
     wrong, skipped = [], []
     env = {**os.environ, "LC_ALL": "C", "LD_LIBRARY_PATH": ":".join(str(sdk / p) for p in SEARCHED)}
     for pattern in NEEDED:
@@ -36,36 +36,36 @@ def missing(sdk: Path) -> tuple[list[str], list[str]]:
                 if file.read(4) != b"\x7fELF":
                     skipped.append(f"{name}: a script")
                     continue
-            said = subprocess.run(
+            done = subprocess.run(
                 ["ldd", str(path)], env=env, capture_output=True, text=True, timeout=LDD_S,
                 check=False,
             )  # fmt: skip
-            lines = [line.strip() for line in said.stdout.splitlines()]
+            lines = [line.strip() for line in done.stdout.splitlines()]
             wrong += [f"{name} needs {line.split()[0]}" for line in lines if "not found" in line]
-            if said.returncode != 0:
-                why = (said.stderr.strip() or said.stdout.strip()).replace("\n", " ")
+            if done.returncode != 0:
+                why = (done.stderr.strip() or done.stdout.strip()).replace("\n", " ")
                 if "not a dynamic executable" in why or "statically linked" in why:
                     skipped.append(f"{name}: linked statically")
                 elif not any("not found" in line for line in lines):
-                    wrong.append(f"{name}: ldd says {why or said.returncode}")
+                    wrong.append(f"{name}: ldd: {why or done.returncode}")
     return wrong, skipped
 
 
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
-        print("usage: linked.py SDK", file=sys.stderr)
+        print("usage: check_libraries.py SDK", file=sys.stderr)
         return 2
     wrong, skipped = missing(Path(arguments[0]))
     for line in skipped:
-        print(f"linked: not asked about {line}")
+        print(f"check_libraries: skipped {line}")
     if wrong:
         print(
-            f"linked: libraries are missing in the image: {'; '.join(wrong)}; "
+            f"check_libraries: libraries are missing in the image: {'; '.join(wrong)}; "
             "name their packages in the profile's sdk.packages",
             file=sys.stderr,
         )
         return 1
-    print("linked: every program finds its libraries")
+    print("check_libraries: every program finds its libraries")
     return 0
 
 
