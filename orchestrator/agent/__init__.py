@@ -1,1 +1,1 @@
-"""Agents: the thing under test, its language of actions, and what it is shown."""
+"""Agents, the thing under test: built-in, command, HTTP and container agents, and their actions."""

@@ -1,4 +1,4 @@
-"""The language of actions: what an agent may say, and the one spelling it is brought to."""
+"""The actions that an agent can take, in their normalized form."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ KEYS = ("back", "home", "enter", "delete", "recents", "notifications")
 
 @dataclass(frozen=True)
 class Action:
-    """A normalized action: places are pixels, elements are resolved."""
+    """A normalized action: positions are pixels, elements are resolved."""
 
     kind: str
     x: int | None = None
     y: int | None = None
     end_x: int | None = None
     end_y: int | None = None
-    text: str = ""  # typed, answered, asked, confirmed, refused; a key's or an app's name
+    text: str = ""  # to type, answer, ask, confirm or refuse; the name of a key or an app
     seconds: float = 0.0  # of a wait
     success: bool = True  # of done: what the agent believes
 
     def as_json(self) -> dict[str, Any]:
-        """Without what this kind does not use."""
+        """The action as JSON, without the fields that its kind does not use."""
         body: dict[str, Any] = {"action": self.kind}
         if self.kind in ("tap", "long_press"):
             body |= {"x": self.x, "y": self.y}
@@ -43,9 +43,11 @@ class Action:
 
 @dataclass(frozen=True)
 class NormalizedAction:
+    """An action, and what was unusual about how the agent wrote it."""
+
     action: Action
     warnings: tuple[str, ...] = ()
 
 
 class BadAction(Exception):
-    """What the agent said is no action; the text says what is wrong with it."""
+    """The agent's reply is not an action; the text tells the agent what is wrong."""

@@ -1,4 +1,4 @@
-"""What an agent is to the episode that runs it: a goal first, then an action per observation."""
+"""The Agent interface: a goal first, then one action per observation; its records and faults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..outcome import Reason
 
 @dataclass(frozen=True)
 class Observation:
-    """What the agent is shown. Nothing in it names the case, the variant, the seed or a path."""
+    """What the agent sees. Nothing in it names the case, the variant, the seed or a path."""
 
     step: int  # from 0
     goal: str
@@ -25,7 +25,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class AgentReply:
-    """What the agent said, as it said it."""
+    """The agent's reply as it came, and what it cost."""
 
     raw: Any
     tokens_in: int | None = None
@@ -34,7 +34,7 @@ class AgentReply:
 
 
 class AgentFault(EmufarmError):
-    """The agent did not do its part; never the infrastructure's fault."""
+    """A failure of the agent, never of the infrastructure."""
 
     def __init__(self, reason: Reason, text: str) -> None:
         super().__init__(text)
@@ -43,12 +43,12 @@ class AgentFault(EmufarmError):
 
 
 class AgentHostLost(EmufarmError):
-    """We could not give the agent its place, or took it away; never the agent's fault."""
+    """The farm could not run the agent's container, or lost it; never the agent's fault."""
 
 
 @dataclass(frozen=True)
 class AgentInfo:
-    """What a result must say of the agent behind it."""
+    """What the evidence records about the agent."""
 
     name: str
     version: str = ""
@@ -57,20 +57,20 @@ class AgentInfo:
     base_url: str | None = None
     command: tuple[str, ...] = ()
     sampling: dict[str, Any] = field(default_factory=dict)
-    trusted: bool = True  # it runs with the device's host
+    trusted: bool = True  # it runs on the device's host
 
 
 class Agent(Protocol):
     info: AgentInfo
 
     def start(self, goal: str, seconds: float) -> None:
-        """Ready to act, or AgentFault(agent_not_started), or AgentHostLost."""
+        """Makes the agent ready. Raises AgentFault(agent_not_started) or AgentHostLost."""
         ...
 
     def act(self, observation: Observation, seconds: float) -> AgentReply:
-        """The next action, within its time; AgentFault or AgentHostLost where there is none."""
+        """The next action, within this time. Raises AgentFault or AgentHostLost."""
         ...
 
     def close(self) -> None:
-        """Everything it started is gone; never raises."""
+        """Ends everything that the agent started. Never raises."""
         ...

@@ -1,7 +1,7 @@
-"""Your own program as an agent: protocol.py's messages as lines over its stdin and stdout.
+"""The `command:` agent: a program that exchanges protocol.py's messages over stdin and stdout.
 
-It is started with a clean environment in an empty folder, which is its HOME: nothing there says
-which case this is. Start it from a thread that outlives it: the kernel ends it with that thread.
+It gets a clean environment and an empty folder as its HOME, so that nothing tells it which case
+this is. Start it from a thread that outlives it: the kernel ends the program with that thread.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class CommandAgent:
         self._session = protocol.new_session()
         self._home = ""
         self._program: AgentProcess | None = None
-        self.errors = ""  # the last of its stderr, once it is closed
+        self.errors = ""  # the end of its stderr, once it is closed
 
     def start(self, goal: str, seconds: float) -> None:
         try:
@@ -37,7 +37,7 @@ class CommandAgent:
             ready = self._ask(protocol.hello(self._session, goal), seconds)
         except (AgentFault, OSError) as error:
             raise AgentFault(Reason.AGENT_NOT_STARTED, str(error)) from error
-        self.info = protocol.introduced(self.info, ready)
+        self.info = protocol.with_introduction(self.info, ready)
 
     def act(self, observation: Observation, seconds: float) -> AgentReply:
         return protocol.reply(self._ask(protocol.observation(self._session, observation), seconds))
@@ -53,23 +53,25 @@ class CommandAgent:
     def _ask(self, line: bytes, seconds: float) -> Any:
         program = self._program
         if program is None:
-            raise AgentFault(Reason.AGENT_NOT_STARTED, "it was not started")
+            raise AgentFault(Reason.AGENT_NOT_STARTED, "the agent was not started")
         try:
             answer = program.exchange(line, seconds)
         except TimeoutError:
-            text = f"no answer within {seconds:.1f} s{program.last_words()}"
+            text = f"no answer within {seconds:.1f} s{program.stderr_tail()}"
             raise AgentFault(Reason.AGENT_SILENT, text) from None
         except LineTooLong:
             raise protocol.too_long() from None
         except UnaskedLine:
-            raise AgentFault(Reason.AGENT_INVALID, "two lines to one message") from None
+            raise AgentFault(
+                Reason.AGENT_INVALID, "it answered one message with two lines"
+            ) from None
         except OutputClosed:
             raise AgentFault(Reason.AGENT_CRASHED, program.how_it_ended()) from None
-        return protocol.understood(answer)
+        return protocol.parse_reply(answer)
 
 
 def clean_environment(home: str) -> dict[str, str]:
-    """All that a program is given: where programs are, an empty HOME, a language."""
+    """The whole environment of the program: PATH, an empty HOME, LANG."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": home,

@@ -1,16 +1,16 @@
-"""Where on the screen is an element, and where does a swipe over it begin and end? Pure."""
+"""Screen geometry: the visible part of an element, and the start and end of a swipe. Pure."""
 
 from __future__ import annotations
 
 from ..device.uitree import Bounds, Element
 
 DIRECTIONS = ("up", "down", "left", "right")
-# Of a place's half: a swipe that began at the very edge would be the system's, not the app's.
+# Of half the area: the system, not the app, handles a swipe that begins at the edge.
 _REACH = 0.6
 
 
 def visible_part(element: Element, width: int, height: int) -> Bounds | None:
-    """What of the element lies on the screen; None where nothing does."""
+    """The part of the element that is on the screen; None where there is none."""
     bounds = element.bounds
     part = Bounds(
         max(0, bounds.left),
@@ -21,11 +21,11 @@ def visible_part(element: Element, width: int, height: int) -> Bounds | None:
     return None if part.empty else part
 
 
-def swipe_line(place: Bounds, direction: str) -> tuple[int, int, int, int]:
-    """From where to where the finger goes; `up` moves it up, so that what is below comes."""
-    x, y = place.center
-    across = round((place.right - place.left) / 2 * _REACH)
-    along = round((place.bottom - place.top) / 2 * _REACH)
+def swipe_line(area: Bounds, direction: str) -> tuple[int, int, int, int]:
+    """Start and end of the finger's way. `up` moves the finger up, which shows what is below."""
+    x, y = area.center
+    across = round((area.right - area.left) / 2 * _REACH)
+    along = round((area.bottom - area.top) / 2 * _REACH)
     return {
         "up": (x, y + along, x, y - along),
         "down": (x, y - along, x, y + along),

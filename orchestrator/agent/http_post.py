@@ -1,7 +1,7 @@
-"""One POST to somebody who may do anything: one connection, one deadline, one bounded answer.
+"""Sends one HTTP POST to an untrusted server: one connection, one deadline, one bounded answer.
 
-No redirect is followed, no proxy is asked, nothing is kept open: what is sent goes to the URL's own
-host or nowhere, and a peer that trickles is left when its time is over.
+It follows no redirect, uses no proxy and keeps no connection open, so the data goes to the URL's
+host or nowhere. The deadline also ends an answer that trickles in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..device.deadline import Deadline, DeadlineSocket
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
-_LOOK_S = 0.05
+_RETRY_S = 0.05
 _PORTS = {"http": 80, "https": 443}
 _HEADERS = {
     "Content-Type": "application/json",
@@ -31,7 +31,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class HttpUrl:
-    """An http or https URL, taken apart."""
+    """An http or https URL in its parts."""
 
     url: str
     host: str
@@ -43,44 +43,47 @@ class HttpUrl:
 @dataclass(frozen=True)
 class HttpAnswer:
     status: int
-    body: bytes  # one byte more than was asked for, at most
-    whole: bool  # False: the connection ended before it was
+    body: bytes  # at most one byte more than `limit`
+    complete: bool  # False: the connection ended before the answer did
 
 
 def parse_url(url: str) -> HttpUrl:
-    """ValueError, in a few words, where it is no URL that can be published and posted to."""
+    """Raises ValueError where this is not a URL that can be published and posted to."""
     parts = urlsplit(url)
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise ValueError("it has characters that no URL has")
+        raise ValueError("it has characters that a URL cannot have")
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError("write http://HOST:PORT/PATH")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ValueError("leave out user, password, query and fragment: it is published")
-    port = parts.port or _PORTS[parts.scheme]  # a ValueError of its own where it is out of range
+    port = parts.port or _PORTS[parts.scheme]  # raises ValueError where it is out of range
     return HttpUrl(url, parts.hostname, port, parts.path or "/", parts.scheme == "https")
 
 
 def post(
-    to: HttpUrl, body: bytes, most: int, deadline: Deadline, *, coming: bool = False
+    to: HttpUrl, body: bytes, limit: int, deadline: Deadline, *, starting: bool = False
 ) -> HttpAnswer:
-    """TimeoutError; OSError where it is not reached or goes away; HTTPException for nonsense.
-    `coming`: somebody will listen there, and is waited for."""
+    """The answer, up to `limit` bytes. `starting`: retry while the connection is refused.
+
+    Raises TimeoutError, OSError where the server cannot be reached or disconnects, and
+    HTTPException where it does not speak HTTP.
+    """
     connection = http.client.HTTPConnection(to.host, to.port)
     connection.default_port = _PORTS["https" if to.tls else "http"]
-    connection.sock = _connected(to, deadline, coming)
+    connection.sock = _connect(to, deadline, starting)
     try:
         connection.request("POST", to.path, body, _HEADERS)
         answer = connection.getresponse()
-        read = answer.read(most + 1)
-        return HttpAnswer(answer.status, read, whole=len(read) > most or not answer.length)
+        read = answer.read(limit + 1)
+        return HttpAnswer(answer.status, read, complete=len(read) > limit or not answer.length)
     except http.client.IncompleteRead as error:
-        return HttpAnswer(0, error.partial, whole=False)
+        return HttpAnswer(0, error.partial, complete=False)
     finally:
         connection.close()
 
 
 class _TlsSocket(ssl.SSLSocket):
-    """As DeadlineSocket: a socket's own time-out starts anew with every read."""
+    """A TLS socket with one deadline; a socket's own time-out restarts with every read."""
 
     deadline: Deadline
 
@@ -93,8 +96,8 @@ class _TlsSocket(ssl.SSLSocket):
         return super().send(data, flags)
 
 
-def _connected(to: HttpUrl, deadline: Deadline, coming: bool) -> socket.socket:
-    plain = _awaited(to, deadline) if coming else _reached(to, deadline)
+def _connect(to: HttpUrl, deadline: Deadline, starting: bool) -> socket.socket:
+    plain = _connect_when_up(to, deadline) if starting else _connect_once(to, deadline)
     if not to.tls:
         return plain
     context = ssl.create_default_context()
@@ -110,17 +113,17 @@ def _connected(to: HttpUrl, deadline: Deadline, coming: bool) -> socket.socket:
     return secured
 
 
-def _awaited(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
-    """Refused is what a host says whose program is still on its way."""
+def _connect_when_up(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
+    """Retries while the connection is refused, as it is until the program listens."""
     while True:
         try:
-            return _reached(to, deadline)
+            return _connect_once(to, deadline)
         except ConnectionRefusedError:
-            time.sleep(deadline.share(_LOOK_S))
+            time.sleep(deadline.share(_RETRY_S))
 
 
-def _reached(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
-    """By the first of its addresses that answers; the last one's error where none does."""
+def _connect_once(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
+    """Tries the host's addresses in order. Raises the last error where none answers."""
     found = socket.getaddrinfo(to.host, to.port, type=socket.SOCK_STREAM)
     for number, (family, kind, protocol, _, place) in enumerate(found, 1):
         connection = DeadlineSocket(family, kind, protocol)

@@ -1,7 +1,7 @@
-"""A program that may do anything, and its pipes: one line out, one line in, within a time.
+"""An agent's process and its pipes: exchanges one line for one line within a time limit.
 
-It may not read, not write, write without end, die half-way or leave children. Its stderr is drained
-meanwhile, and the last of it kept.
+The program is not trusted to behave: it may not read, not write, write endlessly, die at any time
+or leave children. Its stderr is read all the time, and the end of it is kept.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from collections.abc import Mapping, Sequence
 from typing import IO
 
 from . import process_guard
-from .protocol import MOST_REPLY
+from .protocol import MAX_REPLY
 
-MOST_ERRORS = 20_000
+MAX_ERRORS = 20_000  # bytes that are kept of its stderr
 _PIECE = 1 << 16
-_LEAVE_S = 0.5  # to end by itself once its input is closed
-_END_S = 8.0  # the guard promises 5
+_LEAVE_S = 0.5  # to end by itself after its input is closed
+_END_S = 8.0  # the guard needs at most 5
 
 
 class LineTooLong(Exception):
-    """A line of more than MOST_REPLY bytes."""
+    """A line has more than MAX_REPLY bytes."""
 
 
 class UnaskedLine(Exception):
-    """A second line where one was asked for."""
+    """The program sent a line without being asked."""
 
 
 class OutputClosed(Exception):
-    """The program closed its output, as it does by ending."""
+    """The program closed its output, for example by ending."""
 
 
 class AgentProcess:
-    """Started with all that it is given; `end` leaves nothing of it."""
+    """A running program; `end` ends it and all processes that it started."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str], folder: str) -> None:
         self._process = subprocess.Popen(
@@ -51,12 +51,12 @@ class AgentProcess:
         self._in = _pipe(self._process.stdin)
         self._out = _pipe(self._process.stdout)
         self._err = _pipe(self._process.stderr)
-        self._heard = bytearray()
+        self._received = bytearray()
         self._errors = bytearray()
 
     @property
     def errors(self) -> str:
-        """The last that it said on stderr."""
+        """The end of its stderr."""
         return self._errors.decode("utf-8", "replace").strip()
 
     def exchange(self, line: bytes, seconds: float) -> bytes:
@@ -64,7 +64,7 @@ class AgentProcess:
 
         Raises TimeoutError, OutputClosed, LineTooLong or UnaskedLine.
         """
-        if self._heard:
+        if self._received:
             raise UnaskedLine
         deadline = time.monotonic() + seconds
         unsent = memoryview(line)
@@ -72,7 +72,7 @@ class AgentProcess:
             selector.register(self._in, selectors.EVENT_WRITE)
             selector.register(self._out, selectors.EVENT_READ)
             selector.register(self._err, selectors.EVENT_READ)
-            while unsent or b"\n" not in self._heard:
+            while unsent or b"\n" not in self._received:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise TimeoutError
@@ -82,37 +82,38 @@ class AgentProcess:
                         if not unsent:
                             selector.unregister(self._in)
                     elif key.fileobj is self._out:
-                        self._listen()
+                        self._receive()
                     elif not self._drain():
                         selector.unregister(self._err)
-        end = self._heard.index(b"\n") + 1
-        answer = bytes(self._heard[:end])
-        del self._heard[:end]
+        end = self._received.index(b"\n") + 1
+        answer = bytes(self._received[:end])
+        del self._received[:end]
         return answer
 
     def how_it_ended(self) -> str:
-        """Once its output is closed: its exit code, and its last words."""
+        """Its exit code and the end of its stderr, after its output was closed."""
         try:
             how = f"it ended with exit code {self._process.wait(_END_S)}"
         except subprocess.TimeoutExpired:
-            how = "it closed its output and went on"
-        return how + self.last_words()
+            how = "it closed its output but still runs"
+        return how + self.stderr_tail()
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
+        """The end of its stderr, to be appended to a message."""
         while self._drain():
             continue
-        return f"; its last words: {self.errors[-2000:]}" if self.errors else ""
+        return f"; its stderr ends with: {self.errors[-2000:]}" if self.errors else ""
 
     def end(self) -> None:
-        """Its input is closed, by which it may leave; then the guard ends it and all it started."""
+        """Closes its input, so that it can end; then the guard ends it with all its processes."""
         self._in.close()
-        for ask, patience in (
+        for act, seconds in (
             (None, _LEAVE_S), (self._process.terminate, _END_S), (self._process.kill, None)
         ):  # fmt: skip
-            if ask is not None:
-                ask()
+            if act is not None:
+                act()
             try:
-                self._process.wait(patience)
+                self._process.wait(seconds)
                 break
             except subprocess.TimeoutExpired:
                 continue
@@ -125,22 +126,22 @@ class AgentProcess:
         except BrokenPipeError:
             raise OutputClosed from None
 
-    def _listen(self) -> None:
+    def _receive(self) -> None:
         piece = os.read(self._out.fileno(), _PIECE)
         if not piece:
             raise OutputClosed
-        self._heard += piece
-        if len(self._heard) > MOST_REPLY and b"\n" not in self._heard:
+        self._received += piece
+        if len(self._received) > MAX_REPLY and b"\n" not in self._received:
             raise LineTooLong
 
     def _drain(self) -> bool:
-        """Whether there may be more."""
+        """Reads from stderr; returns whether there may be more."""
         try:
             piece = os.read(self._err.fileno(), _PIECE)
         except BlockingIOError:
             return False
         self._errors += piece
-        del self._errors[:-MOST_ERRORS]
+        del self._errors[:-MAX_ERRORS]
         return bool(piece)
 
 

@@ -1,10 +1,10 @@
-"""A program of its own: runs an agent's command and leaves nothing of it behind.
+"""Runs an agent's command as a child and kills everything that it started. A separate program.
 
     python process_guard.py PARENT_PID COMMAND ...
 
-Whatever the command starts, in sessions of its own or not, dies with it, on SIGTERM, and when the
-parent dies, even by SIGKILL. Ends with the command's exit code; signal n is 128 + n. Standard
-library only: it is started by its path, and quickly.
+All processes of the command, also those in their own sessions, are killed when it ends, on SIGTERM,
+and when the parent dies, even by SIGKILL. The exit code is the command's; signal n is 128 + n. It
+uses the standard library only, because it is started by its path and must start quickly.
 """
 
 from __future__ import annotations
@@ -25,15 +25,17 @@ NOT_STARTED = 127
 def main(parent: int, command: list[str]) -> int:
     prctl = ctypes.CDLL(None).prctl
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
-    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become ours, to be found and ended
+    prctl(
+        _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0
+    )  # orphans become our children, so that they can be found
     prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() != parent:  # it died before the line above
+    if os.getppid() != parent:  # the parent died before the line above
         return NOT_STARTED
     guard, child = os.getpid(), os.fork()
     if child == 0:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         _become(command, guard)
-    for stream in (0, 1):  # the command's end must be the end of its output
+    for stream in (0, 1):  # the output must close when the command ends
         os.close(stream)
     code = _watch(child)
     _end_descendants()
@@ -53,7 +55,7 @@ def _become(command: list[str], guard: int) -> None:
 
 
 def _watch(child: int) -> int:
-    """Until the command ends, or somebody wants it to."""
+    """Waits until the command ends or a signal asks for its end; returns the exit code."""
     while signal.sigwait(_WAITED) == signal.SIGCHLD:
         for pid, status in _ended():
             if pid == child:
@@ -75,7 +77,7 @@ def _ended() -> list[tuple[int, int]]:
 
 
 def _end_descendants() -> None:
-    """Direct children are enough: as they die, theirs become ours."""
+    """Kills direct children repeatedly: when they die, their children become ours."""
     deadline = time.monotonic() + _CLEANING_S
     while (pids := _children()) and time.monotonic() < deadline:
         for pid in pids:
@@ -93,7 +95,7 @@ def _children() -> list[int]:
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
-        except OSError:  # it ended while we looked
+        except OSError:  # it has just ended
             continue
         if int(fields[1]) == os.getpid():
             found.append(int(name))

@@ -1,14 +1,14 @@
-"""What do we and somebody else's agent say to each other? JSON, the same over pipes and over HTTP.
+"""The agent protocol: JSON messages to and from external agents, over pipes or HTTP.
 
     -> {"type": "hello", "protocol": 1, "session": "9f2c...", "goal": ...}
     <- {"type": "ready", "name"?, "version"?, "model"?}
     -> {"type": "observation", "session": "9f2c...", ...}    `observation_json`, below
     <- {"action": "tap", "element": 3}                       what normalize.py reads, with "usage"?
 
-A session is one attempt. Its word is drawn by chance and means nothing, so that an agent which
-serves several phones at once can tell them apart, and learns nothing by it.
+A session is one attempt. Its id is random, so that an agent that serves several phones at once can
+tell them apart and learns nothing else.
 
-The agent is blind: nothing that it is sent names the case, the variant, the seed or a path.
+The agent is blind: no message names the case, the variant, the seed or a path.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from ..outcome import Reason
 from .agent import AgentFault, AgentInfo, AgentReply, Observation
 
 PROTOCOL = 1
-# Bytes. All of it is kept as evidence: an agent must not come to fill the disk, or a bundle, by it.
-MOST_REPLY = 1_000_000
-MOST_QUOTED = 200
-MOST_NAME = 200
+# In bytes. Replies are kept as evidence, and an agent must not fill the disk or a bundle.
+MAX_REPLY = 1_000_000
+MAX_QUOTED = 200
+MAX_NAME = 200
 
 
 def new_session() -> str:
@@ -36,15 +36,18 @@ def new_session() -> str:
 
 
 def hello(session: str, goal: str) -> bytes:
-    return _spelled({"type": "hello", "protocol": PROTOCOL, "session": session, "goal": goal})
+    return _encode({"type": "hello", "protocol": PROTOCOL, "session": session, "goal": goal})
 
 
 def observation(session: str, seen: Observation) -> bytes:
-    return _spelled({"type": "observation", "session": session, **observation_json(seen)})
+    return _encode({"type": "observation", "session": session, **observation_json(seen)})
 
 
 def observation_json(observation: Observation) -> dict[str, Any]:
-    """`elements` is null where the phone gave no tree; its order is what an action counts by."""
+    """An observation as the agent gets it.
+
+    `elements` is null where the phone gave no tree; an action names an element by its index.
+    """
     elements = observation.elements
     return {
         "step": observation.step,
@@ -58,45 +61,45 @@ def observation_json(observation: Observation) -> dict[str, Any]:
     }
 
 
-def introduced(info: AgentInfo, ready: Any) -> AgentInfo:
-    """With what the agent says of itself in answer to `hello`; AgentFault where it is not ready."""
+def with_introduction(info: AgentInfo, ready: Any) -> AgentInfo:
+    """Adds what the agent says about itself in its answer to `hello`. Raises AgentFault."""
     if not isinstance(ready, dict) or ready.get("type") != "ready":
         text = f'to "hello" it answered {_quoted(json.dumps(ready))}, not {{"type": "ready"}}'
         raise AgentFault(Reason.AGENT_NOT_STARTED, text)
     return replace(
         info,
-        name=_word(ready.get("name")) or info.name,
-        version=_word(ready.get("version")) or "",
-        model_id=_word(ready.get("model")),
+        name=_text(ready.get("name")) or info.name,
+        version=_text(ready.get("version")) or "",
+        model_id=_text(ready.get("model")),
     )
 
 
 def reply(raw: Any) -> AgentReply:
-    """What it said, and what it says that it cost."""
+    """The reply, and the tokens that the agent says it used."""
     usage = raw.pop("usage", None) if isinstance(raw, dict) else None
     usage = usage if isinstance(usage, dict) else {}
     return AgentReply(raw, _count(usage.get("tokens_in")), _count(usage.get("tokens_out")))
 
 
-def understood(answer: bytes) -> Any:
-    """JSON, and only JSON; AgentFault where it is something else."""
+def parse_reply(answer: bytes) -> Any:
+    """Raises AgentFault where the answer is not JSON."""
     try:
-        return parsed(answer)
+        return parse_json(answer)
     except (ValueError, RecursionError):
-        said = _quoted(answer.decode("utf-8", "replace").strip())
-        raise AgentFault(Reason.AGENT_INVALID, f"not JSON: {said}") from None
+        text = _quoted(answer.decode("utf-8", "replace").strip())
+        raise AgentFault(Reason.AGENT_INVALID, f"not JSON: {text}") from None
 
 
-def parsed(answer: bytes) -> Any:
-    """NaN and infinities, which Python would take, are a ValueError."""
+def parse_json(answer: bytes) -> Any:
+    """Raises ValueError also for NaN and infinities, which Python would accept."""
     return json.loads(answer.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
 
 
 def too_long() -> AgentFault:
-    return AgentFault(Reason.AGENT_INVALID, f"a reply of more than {MOST_REPLY} bytes")
+    return AgentFault(Reason.AGENT_INVALID, f"its reply has more than {MAX_REPLY} bytes")
 
 
-def _spelled(message: dict[str, Any]) -> bytes:
+def _encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=True, allow_nan=False).encode() + b"\n"
 
 
@@ -110,11 +113,11 @@ def _finite(word: str) -> float:
 
 
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= MOST_QUOTED else f"{text[:MOST_QUOTED]}...")
+    return repr(text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}...")
 
 
-def _word(value: Any) -> str | None:
-    return value[:MOST_NAME] if isinstance(value, str) and value else None
+def _text(value: Any) -> str | None:
+    return value[:MAX_NAME] if isinstance(value, str) and value else None
 
 
 def _count(value: Any) -> int | None:

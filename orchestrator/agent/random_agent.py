@@ -1,4 +1,4 @@
-"""An agent that does anything, the same anything for the same seed and screens."""
+"""The `random` agent: draws its actions from a seed, the same for the same screens."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from .agent import AgentInfo, AgentReply, Observation
 from .geometry import DIRECTIONS, visible_part
 
-# What it does, and how often out of a hundred.
-_DEEDS = {"tap": 55, "long_press": 5, "swipe": 15, "key": 15, "type": 10}
+# Each kind of action, and how often out of a hundred.
+_WEIGHTS = {"tap": 55, "long_press": 5, "swipe": 15, "key": 15, "type": 10}
 _KEYS = ("back", "back", "home", "enter", "delete")
-_WORDS = ("hello", "42", "Grüße", "a b", "日本", "x=1, y=2", 'it\'s "quoted"', "🙂")
+_TEXTS = ("hello", "42", "Grüße", "a b", "日本", "x=1, y=2", 'it\'s "quoted"', "🙂")
 
 
 class RandomAgent:
-    """Never says that it is done: its budget ends it."""
+    """It never says that it is done; its budget ends it."""
 
     def __init__(self, seed: int) -> None:
         self.info = AgentInfo("random", sampling={"seed": seed})
@@ -26,14 +26,14 @@ class RandomAgent:
         self._draw = random.Random(self._seed)
 
     def act(self, observation: Observation, seconds: float) -> AgentReply:
-        deed = self._draw.choices(list(_DEEDS), list(_DEEDS.values()))[0]
-        return AgentReply(getattr(self, f"_{deed}")(observation))
+        kind = self._draw.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
+        return AgentReply(getattr(self, f"_{kind}")(observation))
 
     def close(self) -> None:
-        """It started nothing."""
+        """Nothing was started."""
 
     def _tap(self, seen: Observation, kind: str = "tap") -> dict[str, Any]:
-        """Something that can be tapped, or anywhere where nothing can."""
+        """Taps a clickable element, or any position where there is none."""
         choices = [
             index
             for index, element in enumerate(seen.elements or ())
@@ -54,4 +54,4 @@ class RandomAgent:
         return {"action": "key", "key": self._draw.choice(_KEYS)}
 
     def _type(self, seen: Observation) -> dict[str, Any]:
-        return {"action": "type", "text": self._draw.choice(_WORDS)}
+        return {"action": "type", "text": self._draw.choice(_TEXTS)}

@@ -1,7 +1,7 @@
-"""Agents that follow a case's script: reference, near_miss, gullible; and idle.
+"""The control agents reference, near_miss, gullible and idle, which play a case's scripts.
 
-They are ordinary agents: they see what any agent sees, name elements by index, and pay for every
-look with a step. What is not on the screen is waited for, then scrolled for, then given up.
+They get what any agent gets, name elements by index and spend a step for every look. For an element
+that is not on the screen they wait, then scroll, then give up.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from .agent import AgentInfo, AgentReply, Observation
 from .geometry import visible_part
 
 Raw = dict[str, Any]
-Play = Generator[Raw, Observation, Observation]  # actions out, the next observation in
+Play = Generator[Raw, Observation, Observation]  # yields actions, receives observations
 
 LOOK_S = 0.3
 LONGEST_WAIT_S = 30.0
-FIRST_LOOKS = 2  # before anything is scrolled: the screen may still be on its way
+FIRST_LOOKS = 2  # before scrolling, because the screen may still be loading
 LOOKS = 40
-SWIPES = 12  # each way
+SWIPES = 12  # in each direction
 
 
 class ScriptedAgent:
-    """Plays the moves, one action an observation, then says that it is done."""
+    """Plays the moves, one action per observation, then says that it is done."""
 
     def __init__(self, name: str, moves: Sequence[Move]) -> None:
         self.info = AgentInfo(name)
@@ -45,11 +45,11 @@ class ScriptedAgent:
             return AgentReply(_done())
 
     def close(self) -> None:
-        """It started nothing."""
+        """Nothing was started."""
 
 
 class _GivenUp(Exception):
-    """What the script needs never came; the text says what."""
+    """What the script needs never appeared; the text says what."""
 
 
 def play(moves: Sequence[Move], seen: Observation) -> Play:
@@ -57,7 +57,7 @@ def play(moves: Sequence[Move], seen: Observation) -> Play:
         for move in moves:
             if move.verb == "done":
                 return (yield _done(success=move.success))
-            seen = yield from _MOVES.get(move.verb, _say)(move, seen)
+            seen = yield from _MOVES.get(move.verb, _plain)(move, seen)
     except _GivenUp as reason:
         return (yield {**_done(success=False), "why": str(reason)})
     return (yield _done())
@@ -73,7 +73,7 @@ def _touch(move: Move, seen: Observation) -> Play:
 
 
 def _fill(move: Move, seen: Observation) -> Play:
-    """Taps the field, empties it, types."""
+    """Taps the field, clears it and types."""
     index, seen = yield from _find(move.field, seen)
     seen = yield {"action": "tap", "element": index}
     for _ in range(FIRST_LOOKS):
@@ -99,12 +99,12 @@ def _wait(move: Move, seen: Observation) -> Play:
 def _wait_for(move: Move, seen: Observation) -> Play:
     seen = yield from _watch(move.text, seen, LOOKS)
     if _index(move.text, seen) is None:
-        raise _GivenUp(f"{move.text!r} was waited for in vain")
+        raise _GivenUp(f"{move.text!r} did not appear")
     return seen
 
 
-def _say(move: Move, seen: Observation) -> Play:
-    """Verbs that are actions as they stand."""
+def _plain(move: Move, seen: Observation) -> Play:
+    """Verbs that are actions already."""
     argument = {"open_app": "app", "key": "key", "swipe": "direction"}.get(move.verb, "text")
     return (yield {"action": move.verb, argument: move.text})
 
@@ -119,10 +119,10 @@ _MOVES: dict[str, Callable[[Move, Observation], Play]] = {
 
 
 def _find(words: str, seen: Observation) -> Generator[Raw, Observation, tuple[int, Observation]]:
-    """Waited for, scrolled down and up to, waited for again; each is nothing once it is there."""
+    """The element's index. Waits, scrolls down and up, and waits again, until it is there."""
     seen = yield from _watch(words, seen, FIRST_LOOKS)
-    for finger in ("up", "down"):
-        seen = yield from _scroll(words, seen, finger)
+    for direction in ("up", "down"):
+        seen = yield from _scroll(words, seen, direction)
     seen = yield from _watch(words, seen, LOOKS)
     index = _index(words, seen)
     if index is None:
@@ -138,14 +138,14 @@ def _watch(words: str, seen: Observation, looks: int) -> Play:
     return seen
 
 
-def _scroll(words: str, seen: Observation, finger: str) -> Play:
-    """Until it is there, or the list has no more."""
+def _scroll(words: str, seen: Observation, direction: str) -> Play:
+    """Until the element is there or the list ends. The finger moves in this direction."""
     for _ in range(SWIPES):
-        place = _scrollable(seen)
-        if place is None or _index(words, seen) is not None:
+        index = _scrollable(seen)
+        if index is None or _index(words, seen) is not None:
             break
         before = seen.elements
-        seen = yield {"action": "swipe", "direction": finger, "element": place}
+        seen = yield {"action": "swipe", "direction": direction, "element": index}
         if seen.elements == before:
             break
     return seen
@@ -156,8 +156,8 @@ def _look() -> Raw:
 
 
 def _index(words: str, seen: Observation) -> int | None:
-    """Exactly these words, among what can be seen and is enabled; a field before a button before
-    a plain text."""
+    """The visible, enabled element with exactly this text; a field before a button before a
+    plain text."""
     found = [
         (_rank(element), index)
         for index, element in enumerate(seen.elements or ())

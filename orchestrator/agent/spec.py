@@ -1,4 +1,4 @@
-"""Which agent does a word such as `reference`, `command:./agent.py` or `image:NAME` name?"""
+"""Checks agent specs (`reference`, `command:./agent.py`, `image:NAME`) and makes the agents."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from .scripted_agent import ScriptedAgent
 
 COMMAND, IMAGE = "command:", "image:"
 URLS = ("http://", "https://")
-# As an engine takes it: registry/path/name:tag@digest.
+# As a container engine accepts it: registry/path/name:tag@digest.
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}")
-# Each control, and which of the case's scripts it plays.
+# Each control agent, and the script of the case that it plays.
 SCRIPTS = {"reference": "solution", "near_miss": "near_miss", "gullible": "bait"}
 KNOWN = (*SCRIPTS, "idle", "random", f"{COMMAND}PROGRAM", f"{URLS[0]}...", f"{IMAGE}NAME")
 
 
 def check_spec(spec: str, folder: Path | None = None) -> None:
-    """UsageError where there is no such agent; asked before anything is provisioned."""
+    """Raises UsageError where there is no such agent. Called before anything is provisioned."""
     if spec.startswith(COMMAND):
         command_words(spec, folder or Path.cwd())
     elif spec.startswith(URLS):
         try:
             parse_url(spec)
         except ValueError as error:
-            raise UsageError(f"{spec!r} is no agent's URL: {error}") from error
+            raise UsageError(f"{spec!r} is not an agent's URL: {error}") from error
     elif spec.startswith(IMAGE):
         if not _IMAGE_NAME.fullmatch(image_of(spec)):
             raise UsageError(f"{spec!r} names no image; write for example {IMAGE}my-agent:1.4")
@@ -50,58 +50,63 @@ def check_spec(spec: str, folder: Path | None = None) -> None:
 
 
 def check_backend(spec: str, backend: str) -> None:
-    """UsageError where the agent cannot be had or reached there."""
+    """Raises UsageError where this backend cannot run or reach the agent."""
     if image_of(spec) and backend != "docker":
         raise UsageError(
-            f"{spec!r} runs in a container, and the {backend} backend has none: use BACKEND=docker"
+            f"{spec!r} needs a container, and the {backend} backend runs none: use BACKEND=docker"
         )
     if spec.startswith(COMMAND) and backend == "docker":
         raise UsageError(
-            f"{spec!r} is a program of this machine, which no container has: use BACKEND=local, or "
-            "put the agent into an image"
+            f"{spec!r} is a program on this machine, which a container cannot run: "
+            "use BACKEND=local, or put the agent into an image"
         )
-    if spec.startswith(URLS) and backend == "docker" and _is_itself(parse_url(spec).host):
+    if spec.startswith(URLS) and backend == "docker" and _is_own_host(parse_url(spec).host):
         raise UsageError(
-            f"{spec!r} is inside the worker's own container: name an address of this machine that "
-            "containers reach, and let the agent listen there"
+            f"{spec!r} is the worker's own container: use an address of this machine "
+            "that containers can reach, and let the agent listen there"
         )
 
 
-def _is_itself(host: str) -> bool:
-    """Whether it means whoever calls it."""
+def _is_own_host(host: str) -> bool:
+    """Whether this host is the caller's own machine."""
     try:
-        place = ip_address(host)
+        address = ip_address(host)
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-    return place.is_loopback or place.is_unspecified
+    return address.is_loopback or address.is_unspecified
 
 
 def image_of(spec: str) -> str:
-    """The image that an agent comes in; none for all others."""
+    """The image of an `image:` agent; empty for others."""
     return spec.removeprefix(IMAGE) if spec.startswith(IMAGE) else ""
 
 
 def remote_facts(spec: str) -> dict[str, str] | None:
-    """Where an agent is that is not trusted with the device's host; None for one that is."""
+    """The URL or image of an untrusted agent, for the manifest; None for a trusted one."""
     if spec.startswith(URLS):
         return {"url": spec}
     return {"image": image_of(spec)} if spec.startswith(IMAGE) else None
 
 
 def command_of(spec: str) -> tuple[str, ...]:
-    """The command of a program; none for an agent of our own."""
+    """The command line of a `command:` agent; empty for others."""
     return command_words(spec, Path.cwd()) if spec.startswith(COMMAND) else ()
 
 
 def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None = None) -> Agent:
-    """The agent for one attempt at what was rendered. `seed` is the random one's only, `host` that
-    of an image."""
+    """The agent for one attempt.
+
+    Only `random` uses the seed, only an `image:` agent the host. Raises CaseBroken where the case
+    has no script for this control agent and profile.
+    """
     check_spec(spec)
     if spec.startswith(URLS):
         return HttpAgent(spec)
     if spec.startswith(IMAGE):
         if host is None:
-            raise UsageError(f"nobody here runs {spec!r}")
+            raise UsageError(
+                f"this worker cannot run {spec!r}: it has no fleet that makes containers"
+            )
         return ContainerAgent(image_of(spec), host)
     if spec.startswith(COMMAND):
         return CommandAgent(command_words(spec, Path.cwd()))
@@ -116,15 +121,15 @@ def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None 
 
 
 def command_words(spec: str, folder: Path) -> tuple[str, ...]:
-    """The command of a spec. It runs in another folder, so names of files here become absolute."""
+    """The command line of a spec. It runs in another folder, so file names become absolute."""
     try:
         words = shlex.split(spec.removeprefix(COMMAND))
     except ValueError as error:
-        raise UsageError(f"{spec!r} is no command line: {error}") from error
+        raise UsageError(f"{spec!r} is not a command line: {error}") from error
     if not words:
         raise UsageError(f"{spec!r} names no program; write for example {COMMAND}./agent.py")
     program = shutil.which(folder / words[0] if "/" in words[0] else words[0])
     if program is None:
-        raise UsageError(f"{words[0]!r} is not there, or may not be executed")
+        raise UsageError(f"{words[0]!r} does not exist or is not executable; name a program")
     here = [str(folder / word) if (folder / word).is_file() else word for word in words[1:]]
     return (os.path.abspath(program), *here)

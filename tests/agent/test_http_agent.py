@@ -18,7 +18,7 @@ from annotated_types import Le
 from orchestrator.agent.agent import AgentFault, AgentHostLost
 from orchestrator.agent.command_agent import CommandAgent
 from orchestrator.agent.http_agent import ContainerAgent, HttpAgent
-from orchestrator.agent.protocol import MOST_REPLY
+from orchestrator.agent.protocol import MAX_REPLY
 from orchestrator.cases.model import Budget
 from orchestrator.evidence.archive import ArchiveLimits
 from orchestrator.outcome import Reason
@@ -194,7 +194,7 @@ def test_no_agent_can_say_so_much_that_its_bundle_is_refused() -> None:
     """The attempt would be infrastructure's, and the agent have bought itself another."""
     steps = next(one.le for one in Budget.model_fields["steps"].metadata if isinstance(one, Le))
     assert isinstance(steps, int)
-    assert steps * MOST_REPLY < ArchiveLimits().bytes / 4
+    assert steps * MAX_REPLY < ArchiveLimits().bytes / 4
 
 
 def test_a_reply_without_bounds_is_invalid(serve: Serve) -> None:

@@ -81,14 +81,14 @@ def test_a_case_without_a_script_for_this_profile_is_the_cases_fault() -> None:
         ("genius", "no agent 'genius'; choose one of reference, near_miss, gullible, idle, random"),
         ("", "no agent ''"),
         ("command:", "names no program"),
-        ("command:'", "no command line"),
-        ("command:./none.py", "'./none.py' is not there, or may not be executed"),
-        ("command:no-such-program-anywhere", "is not there"),
-        ("http://", "is no agent's URL: write http://HOST:PORT/PATH"),
-        ("http://host:99999/", "is no agent's URL: Port out of range"),
+        ("command:'", "not a command line"),
+        ("command:./none.py", "'./none.py' does not exist or is not executable"),
+        ("command:no-such-program-anywhere", "does not exist"),
+        ("http://", "is not an agent's URL: write http://HOST:PORT/PATH"),
+        ("http://host:99999/", "is not an agent's URL: Port out of range"),
         ("http://me:secret@host/", "leave out user, password, query and fragment"),
         ("https://host/?key=secret", "leave out user, password, query and fragment"),
-        ("http://ho st/", "characters that no URL has"),
+        ("http://ho st/", "characters that a URL cannot have"),
         ("image:", "names no image"),
         ("image:-rf", "names no image"),
         ("image:a b", "names no image"),
@@ -112,13 +112,13 @@ def test_an_agent_that_is_not_trusted_with_the_host_says_where_it_is() -> None:
 @pytest.mark.parametrize(
     ("spec", "backend", "why"),
     [
-        ("image:my-agent:1", "local", "the local backend has none: use BACKEND=docker"),
-        ("http://127.0.0.1:8080/", "docker", "inside the worker's own container"),
-        ("http://localhost/", "docker", "inside the worker's own container"),
-        ("http://127.8.0.1/", "docker", "inside the worker's own container"),
-        ("http://0.0.0.0:8080/", "docker", "inside the worker's own container"),
-        ("https://[::1]/", "docker", "inside the worker's own container"),
-        ("command:/bin/true", "docker", "a program of this machine"),
+        ("image:my-agent:1", "local", "the local backend runs none: use BACKEND=docker"),
+        ("http://127.0.0.1:8080/", "docker", "is the worker's own container"),
+        ("http://localhost/", "docker", "is the worker's own container"),
+        ("http://127.8.0.1/", "docker", "is the worker's own container"),
+        ("http://0.0.0.0:8080/", "docker", "is the worker's own container"),
+        ("https://[::1]/", "docker", "is the worker's own container"),
+        ("command:/bin/true", "docker", "a program on this machine"),
     ],
 )
 def test_an_agent_that_a_backend_cannot_reach_is_refused(spec: str, backend: str, why: str) -> None:
@@ -144,7 +144,7 @@ def test_all_others_may_run_there(spec: str, backend: str) -> None:
 
 def test_a_command_that_may_not_be_executed_is_refused(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("")
-    with pytest.raises(UsageError, match="may not be executed"):
+    with pytest.raises(UsageError, match="is not executable"):
         check_spec("command:./agent.py", tmp_path)
 
 

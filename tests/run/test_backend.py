@@ -35,7 +35,7 @@ def test_auto_takes_no_engine_for_an_agent_that_no_container_reaches(farm: Farm)
     code, output = farm.run(
         SMOKE, "--devices", "1", "--agent", "http://127.0.0.1:9", "--backend", "auto"
     )
-    assert "backend: local ('http://127.0.0.1:9' is inside the worker's own container" in output
+    assert "backend: local ('http://127.0.0.1:9' is the worker's own container" in output
     assert code == 0, output
 
 
