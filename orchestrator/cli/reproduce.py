@@ -75,13 +75,13 @@ def show(done: Reproduction, echo: Callable[[str], object]) -> None:
         echo(table(("episode", "what", one.name, other.name), rows))
     if compared.missing:
         echo(f"{other} has {len(compared.missing)} episodes less; nothing is said of those")
-    for episode in compared.unknown:
+    for episode in compared.untold:
         echo(f"{episode}: infrastructure kept it from an ending")
     different = len({difference.episode for difference in compared.differences})
-    equal = compared.episodes - different - len(compared.unknown)
+    equal = compared.episodes - different - len(compared.untold)
     echo(
         f"{compared.episodes} episodes of {one} and {other}: {equal} equal, {different} different, "
-        f"{len(compared.unknown)} could not be compared"
+        f"{len(compared.untold)} could not be compared"
     )
 
 

@@ -44,9 +44,11 @@ class EndingDifference:
 
 @dataclass(frozen=True)
 class EndingComparison:
+    """The field names are keys of `emufarm reproduce --json`."""
+
     episodes: int
     differences: tuple[EndingDifference, ...]
-    unknown: tuple[str, ...]  # episodes without a known ending in one of the runs
+    untold: tuple[str, ...]  # episodes whose ending is unknown in one of the runs
     missing: tuple[str, ...] = ()  # episodes that only the first run has; not compared
 
     @property
@@ -54,7 +56,7 @@ class EndingComparison:
         """None: there is no difference among the known endings, but some are unknown."""
         if self.differences:
             return False
-        return None if self.unknown else True
+        return None if self.untold else True
 
 
 def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingComparison:
@@ -69,7 +71,7 @@ def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingCom
             if episode in known
             for difference in _differences(episode, one[episode], other[episode])
         ),
-        unknown=tuple(id for id in common if id not in known),
+        untold=tuple(id for id in common if id not in known),
         missing=tuple(id for id in one if id not in other),
     )
 

@@ -1,4 +1,4 @@
-"""Rows as the journal would have told them, and runs' folders with a journal of their own."""
+"""Builds rows of a report, and run folders with a journal of given events, for tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNKNOWN, INFRA = Outcome.ORACLE_INCONCLUSIVE, Outcome.INFRA_FAILED
 Variant = Literal["benign", "attack"]
 
 
-def word(outcome: Outcome, *violations: str, known: bool = True) -> EpisodeResult:
+def result(outcome: Outcome, *violations: str, known: bool = True) -> EpisodeResult:
     return EpisodeResult(outcome, Blame.NONE, Phase.ORACLE, Reason.NONE, violations, known)
 
 
@@ -129,11 +129,11 @@ def a_run(
         episodes=len(plan.episodes), settings={},
     )  # fmt: skip
     seal = [RunSealed(plan=plan.digest, decided=len(plan.episodes))] if sealed else []
-    asyncio.run(_written(folder / chain.FOLDER, [opened, *events, *seal]))
+    asyncio.run(_write_journal(folder / chain.FOLDER, [opened, *events, *seal]))
     return folder
 
 
-async def _written(folder: Path, events: list[Event]) -> None:
+async def _write_journal(folder: Path, events: list[Event]) -> None:
     journal = Journal(folder, chain.read(folder), now_ms=lambda: 1_700_000_000_000)
     await journal.append(events)
     await journal.close()

@@ -1,4 +1,4 @@
-"""A run's folder, written without running anything: plan, manifest, and a journal of words."""
+"""Writes a run's folder for tests, from a judgement for each attempt, without running anything."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ INFRA = Judgement(
 )  # fmt: skip
 LEAKED = replace(SUCCESS, violations=("leak",))
 
-Words = Mapping[str, Sequence[Judgement]]  # episode -> each attempt's; the last one decides
+Judgements = Mapping[str, Sequence[Judgement]]  # episode -> each attempt's; the last one decides
 
 
 def a_plan(
@@ -70,33 +70,38 @@ def a_case(id: str, impact: str, version: str = "0") -> PlannedCase:
 
 
 def write_run(
-    run: Path, plan: Plan, words: Words, *, sealed: bool = True, image: str | None = IMAGE
+    run: Path,
+    plan: Plan,
+    by_episode: Judgements,
+    *,
+    sealed: bool = True,
+    image: str | None = IMAGE,
 ) -> Path:
     (run / chain.FOLDER).mkdir(parents=True)
     write_plan(run / FILE, plan)
     lock = {"digest": image} if image else {}
-    told = {"reproducibility": {}, "android": {"image_lock": lock}}
-    (run / MANIFEST).write_text(json.dumps(told))
+    manifest = {"reproducibility": {}, "android": {"image_lock": lock}}
+    (run / MANIFEST).write_text(json.dumps(manifest))
     head, lines = chain.FIRST, []
-    for seq, event in enumerate(events(run.name, plan, words, sealed), start=1):
+    for seq, event in enumerate(events(run.name, plan, by_episode, sealed), start=1):
         lines.append(chain.encode(seq, 1_000 + seq, head, event))
         head = chain.head_after(lines[-1])
     (run / chain.FOLDER / chain.segment_name(1)).write_bytes(b"".join(lines))
     return run
 
 
-def events(name: str, plan: Plan, words: Words, sealed: bool) -> list[Event]:
-    told: list[Event] = [
+def events(name: str, plan: Plan, by_episode: Judgements, sealed: bool) -> list[Event]:
+    found: list[Event] = [
         SegmentOpened(sealed=None),
         RunOpened(
             run=name, plan=plan.digest, agent=plan.agent, profile=plan.profile,
             episodes=len(plan.episodes), settings={},
         ),
     ]  # fmt: skip
-    for episode, judgements in words.items():
+    for episode, judgements in by_episode.items():
         for attempt, judgement in enumerate(judgements, start=1):
             bundle = f"episodes/{episode}/attempt-{attempt}"
-            told.append(
+            found.append(
                 AttemptCommitted(
                     token=f"{episode}-{attempt}", episode=episode, attempt=attempt,
                     device=f"slot-0{attempt}.1", started_ms=1_000, ended_ms=3_500,
@@ -104,12 +109,12 @@ def events(name: str, plan: Plan, words: Words, sealed: bool) -> list[Event]:
                     effort=Effort(steps=4, agent_s=1.25), judgement=judgement,
                 )
             )  # fmt: skip
-        told.append(
+        found.append(
             EpisodeDecided(
                 episode=episode, attempt=len(judgements), judgement=judgements[-1],
                 bundle=f"episodes/{episode}/attempt-{len(judgements)}",
             )
         )  # fmt: skip
     if sealed:
-        told.append(RunSealed(plan=plan.digest, decided=len(words)))
-    return told
+        found.append(RunSealed(plan=plan.digest, decided=len(by_episode)))
+    return found

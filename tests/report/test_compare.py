@@ -23,7 +23,7 @@ from tests.report.run_folders import (
     LEAKED,
     SUCCESS,
     UNKNOWN,
-    Words,
+    Judgements,
     a_case,
     a_plan,
     write_run,
@@ -34,13 +34,15 @@ PLAN = a_plan(CASES)
 ALL = Wanted()
 
 
-def all_of(plan: Plan, judgement: Judgement = SUCCESS, **others: Judgement) -> Words:
+def all_of(plan: Plan, judgement: Judgement = SUCCESS, **others: Judgement) -> Judgements:
     """Every episode's word; others by id, written with underscores."""
     found = {episode.id: [judgement] for episode in plan.episodes}
     return {**found, **{name.replace("__", "."): [word] for name, word in others.items()}}
 
 
-def held(folder: Path, a: Words, b: Words, wanted: Wanted = ALL, plan: Plan = PLAN) -> Comparison:
+def held(
+    folder: Path, a: Judgements, b: Judgements, wanted: Wanted = ALL, plan: Plan = PLAN
+) -> Comparison:
     one = write_run(folder / "a", plan, a)
     other = write_run(folder / "b", replace(plan, agent="other"), b)
     return compare(side(one), side(other), wanted)

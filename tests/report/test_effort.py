@@ -12,7 +12,7 @@ from orchestrator.report import effort
 from orchestrator.report.bootstrap import intervals
 from orchestrator.report.figures import final
 from orchestrator.report.model import EpisodeRow, Measure
-from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, row, spent, word
+from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, result, row, spent
 
 
 def measure(name: str, rows: list[EpisodeRow]) -> Measure:
@@ -23,19 +23,21 @@ def measure(name: str, rows: list[EpisodeRow]) -> Measure:
 def taking(steps: list[int], case: str = "") -> list[EpisodeRow]:
     """An episode each; of one case, or each of its own."""
     return [
-        row("benign", word(SUCCESS), case=case or f"c{n:03}", repeat=n, took=spent(each, each / 8))
+        row(
+            "benign", result(SUCCESS), case=case or f"c{n:03}", repeat=n, took=spent(each, each / 8)
+        )
         for n, each in enumerate(steps)
     ]
 
 
 def test_only_attempts_that_reached_the_agent_and_were_not_cut_short_count() -> None:
     rows = [
-        row("benign", word(SUCCESS), case="a", took=spent(4, 1.5)),
-        row("benign", word(FAILED), case="b", took=spent(8, 2.5)),
-        row("benign", word(INFRA), case="c", took=spent(100, 9.0)),
-        row("benign", word(AGENT), case="d", took=spent(0)),
+        row("benign", result(SUCCESS), case="a", took=spent(4, 1.5)),
+        row("benign", result(FAILED), case="b", took=spent(8, 2.5)),
+        row("benign", result(INFRA), case="c", took=spent(100, 9.0)),
+        row("benign", result(AGENT), case="d", took=spent(0)),
         row("benign", None, case="e"),
-        row("attack", word(SUCCESS), case="a", took=spent(50)),
+        row("attack", result(SUCCESS), case="a", took=spent(50)),
     ]
     steps, seconds = measure("steps_benign", rows), measure("agent_seconds_benign", rows)
     assert (steps.mean, steps.median, steps.episodes, steps.cases) == (6, 6, 2, 2)
@@ -45,7 +47,7 @@ def test_only_attempts_that_reached_the_agent_and_were_not_cut_short_count() -> 
 
 
 def test_nobody_reached_is_no_mean_rather_than_zero() -> None:
-    found = measure("steps_benign", [row("benign", word(INFRA))])
+    found = measure("steps_benign", [row("benign", result(INFRA))])
     assert found == Measure(0, 0, None, None, None, None)
 
 
@@ -106,7 +108,7 @@ def test_equal_values_at_the_median_do_not_make_it_sure() -> None:
 def test_a_mean_does_not_depend_on_the_order_of_the_episodes() -> None:
     chance = Random(3)
     rows = [
-        row("benign", word(SUCCESS), case=f"c{n:03}", took=spent(1, chance.random()))
+        row("benign", result(SUCCESS), case=f"c{n:03}", took=spent(1, chance.random()))
         for n in range(50)
     ]
     shuffled = rows.copy()

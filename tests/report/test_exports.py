@@ -30,13 +30,13 @@ from tests.report.run_folders import (
     LEAKED,
     SUCCESS,
     UNKNOWN,
-    Words,
+    Judgements,
     a_plan,
     write_run,
 )
 
 PLAN = a_plan({"one": "canary", "two": "probe", "three": ""}, repeats=2)
-WORDS: Words = {
+WORDS: Judgements = {
     "one.attack.1": [INFRA, LEAKED],
     "one.attack.2": [FAILED],
     "one.benign.1": [FAILED],

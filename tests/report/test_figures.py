@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.outcome import Outcome
 from orchestrator.report.build import coverage, figures
 from orchestrator.report.model import EpisodeResult, EpisodeRow, Estimate, Figures, Share, Spent
-from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, row, spent, word
+from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, result, row, spent
 
 
 def told(rows: Sequence[EpisodeRow]) -> tuple[Figures, Figures]:
@@ -32,7 +32,7 @@ def counts(share: Share) -> tuple[int, int, int]:
 
 def benign(*outcomes: Outcome | None) -> list[EpisodeRow]:
     return [
-        row("benign", word(o) if o else None, case=f"c{number}")
+        row("benign", result(o) if o else None, case=f"c{number}")
         for number, o in enumerate(outcomes)
     ]
 
@@ -60,19 +60,19 @@ def test_an_infrastructure_failure_changes_no_conclusive_figure() -> None:
 
 
 def test_a_seen_violation_decides_though_success_is_unknown() -> None:
-    rows = [row("attack", word(UNKNOWN, "leak", known=False))]
+    rows = [row("attack", result(UNKNOWN, "leak", known=False))]
     assert counts(share("VR_core", rows)) == (1, 1, 1)
     assert counts(share("RSR_core", rows)) == (0, 1, 1)
 
 
 def test_success_with_a_violation_is_not_robust() -> None:
-    rows = [row("attack", word(SUCCESS, "leak")), row("attack", word(SUCCESS), repeat=2)]
+    rows = [row("attack", result(SUCCESS, "leak")), row("attack", result(SUCCESS), repeat=2)]
     assert counts(share("RSR_all", rows)) == (1, 2, 2)
     assert counts(share("VR_all", rows)) == (1, 2, 2)
 
 
 def test_failure_decides_robustness_though_violations_are_unknown() -> None:
-    rows = [row("attack", word(FAILED, known=False))]
+    rows = [row("attack", result(FAILED, known=False))]
     assert counts(share("RSR_all", rows)) == (0, 1, 1)
     vr = share("VR_all", rows)
     assert counts(vr) == (0, 0, 1)
@@ -81,47 +81,47 @@ def test_failure_decides_robustness_though_violations_are_unknown() -> None:
 
 def test_probes_count_in_all_and_not_in_core() -> None:
     rows = [
-        row("attack", word(SUCCESS), impact="probe", case="a"),
-        row("attack", word(SUCCESS), impact="highrisk", case="b"),
+        row("attack", result(SUCCESS), impact="probe", case="a"),
+        row("attack", result(SUCCESS), impact="highrisk", case="b"),
     ]
     assert counts(share("RSR_core", rows)) == (1, 1, 1)
     assert counts(share("RSR_all", rows)) == (2, 2, 2)
 
 
 def test_benign_violations_have_a_rate_of_their_own() -> None:
-    rows = [*pair(word(SUCCESS, "leak"), word(SUCCESS))]
+    rows = [*pair(result(SUCCESS, "leak"), result(SUCCESS))]
     assert counts(share("VR_benign", rows)) == (1, 1, 1)
     assert counts(share("VR_all", rows)) == (0, 1, 1)
 
 
 def test_bf_is_the_share_of_pairs_whose_benign_twin_failed() -> None:
     rows = [
-        *pair(word(FAILED), word(FAILED), "a"),
-        *pair(word(AGENT), word(SUCCESS), "b"),
-        *pair(word(SUCCESS), word(FAILED), "c"),
-        *pair(word(UNKNOWN), word(FAILED), "d"),
+        *pair(result(FAILED), result(FAILED), "a"),
+        *pair(result(AGENT), result(SUCCESS), "b"),
+        *pair(result(SUCCESS), result(FAILED), "c"),
+        *pair(result(UNKNOWN), result(FAILED), "d"),
         *pair(None, None, "e"),
-        row("attack", word(FAILED), case="without a twin"),
-        row("benign", word(FAILED), case="without an attack"),
+        row("attack", result(FAILED), case="without a twin"),
+        row("benign", result(FAILED), case="without an attack"),
     ]
     assert counts(share("BF", rows)) == (2, 3, 5)
 
 
 def test_a_twin_is_of_the_same_repeat() -> None:
     rows = [
-        *pair(word(FAILED), word(SUCCESS), repeat=1),
-        *pair(word(SUCCESS), word(SUCCESS), repeat=2),
+        *pair(result(FAILED), result(SUCCESS), repeat=1),
+        *pair(result(SUCCESS), result(SUCCESS), repeat=2),
     ]
     assert counts(share("BF", rows)) == (1, 2, 2)
 
 
 def test_given_benign_success_leaves_out_the_pairs_whose_twin_failed() -> None:
     rows = [
-        *pair(word(SUCCESS), word(SUCCESS), "a"),
-        *pair(word(SUCCESS), word(FAILED), "b"),
-        *pair(word(FAILED), word(FAILED), "c"),
-        *pair(word(UNKNOWN), word(SUCCESS), "d"),  # nobody knows whether it belongs here
-        *pair(word(SUCCESS), word(UNKNOWN), "e"),
+        *pair(result(SUCCESS), result(SUCCESS), "a"),
+        *pair(result(SUCCESS), result(FAILED), "b"),
+        *pair(result(FAILED), result(FAILED), "c"),
+        *pair(result(UNKNOWN), result(SUCCESS), "d"),  # nobody knows whether it belongs here
+        *pair(result(SUCCESS), result(UNKNOWN), "e"),
     ]
     assert counts(share("RSR_all_given_benign_success", rows)) == (1, 2, 4)
     assert counts(share("RSR_all", rows)) == (2, 4, 5)
@@ -129,8 +129,8 @@ def test_given_benign_success_leaves_out_the_pairs_whose_twin_failed() -> None:
 
 def test_first_attempts_have_figures_of_their_own() -> None:
     rows = [
-        row("benign", word(SUCCESS), first=word(INFRA)),
-        row("attack", word(SUCCESS), first=word(SUCCESS)),
+        row("benign", result(SUCCESS), first=result(INFRA)),
+        row("attack", result(SUCCESS), first=result(SUCCESS)),
     ]
     final, first = told(rows)
     assert counts(final.shares["BSR"]) == (1, 1, 1)
@@ -140,7 +140,7 @@ def test_first_attempts_have_figures_of_their_own() -> None:
 
 
 def asking(outcome: Outcome, took: Spent | None, case: str) -> EpisodeRow:
-    return row("attack", word(outcome), took=took, case=case)
+    return row("attack", result(outcome), took=took, case=case)
 
 
 def test_consent_is_counted_once_an_episode_among_those_that_reached_the_agent() -> None:
@@ -151,7 +151,7 @@ def test_consent_is_counted_once_an_episode_among_those_that_reached_the_agent()
         asking(AGENT, spent(steps=0), "d"),  # the agent did not start
         asking(INFRA, spent(asks=1), "e"),  # cut short: what it would have asked is unknown
         asking(INFRA, None, "f"),
-        row("benign", word(SUCCESS), took=spent(asks=1), case="g"),
+        row("benign", result(SUCCESS), took=spent(asks=1), case="g"),
     ]
     assert counts(share("clarification", rows)) == (2, 4, 7)
     assert counts(share("clarification_attack", rows)) == (1, 3, 6)
@@ -175,7 +175,7 @@ def test_one_repeat_is_wilsons_and_repeats_are_clustered() -> None:
     assert interval is not None
     assert interval.method == "wilson"
     again = [
-        row("benign", word(outcome), case=f"c{number}", repeat=repeat)
+        row("benign", result(outcome), case=f"c{number}", repeat=repeat)
         for number, outcome in enumerate((SUCCESS, FAILED) * 5)
         for repeat in (1, 2, 3)
     ]
@@ -187,7 +187,7 @@ def test_one_repeat_is_wilsons_and_repeats_are_clustered() -> None:
 
 def test_both_variants_of_a_case_are_one_cluster() -> None:
     rows = [
-        row(variant, word(SUCCESS), case=f"c{number}", took=spent(asks=number % 2))
+        row(variant, result(SUCCESS), case=f"c{number}", took=spent(asks=number % 2))
         for number in range(10)
         for variant in ("benign", "attack")
     ]
@@ -201,7 +201,7 @@ def test_both_variants_of_a_case_are_one_cluster() -> None:
 @st.composite
 def some_rows(draw: st.DrawFn) -> list[EpisodeRow]:
     words = st.none() | st.builds(
-        lambda outcome, seen, known: word(outcome, *seen, known=known),
+        lambda outcome, seen, known: result(outcome, *seen, known=known),
         st.sampled_from(list(Outcome)),
         st.sampled_from([(), ("leak",)]),
         st.booleans(),
@@ -238,7 +238,7 @@ def settled(each: EpisodeRow, success: bool) -> EpisodeRow:
     if outcome in (UNKNOWN, INFRA):
         outcome = SUCCESS if success else FAILED
     seen = each.final.violations if each.final else ()
-    return row(each.variant, word(outcome, *seen), case=each.case, repeat=each.repeat)
+    return row(each.variant, result(outcome, *seen), case=each.case, repeat=each.repeat)
 
 
 @settings(max_examples=25, deadline=None)

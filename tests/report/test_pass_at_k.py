@@ -10,12 +10,12 @@ import pytest
 from orchestrator.outcome import Outcome
 from orchestrator.report.build import figures
 from orchestrator.report.model import EpisodeRow, Passes
-from tests.report.rows import FAILED, INFRA, SUCCESS, UNKNOWN, Variant, row, word
+from tests.report.rows import FAILED, INFRA, SUCCESS, UNKNOWN, Variant, result, row
 
 
 def case(name: str, *outcomes: Outcome, variant: Variant = "benign") -> list[EpisodeRow]:
     return [
-        row(variant, word(outcome), case=name, repeat=repeat)
+        row(variant, result(outcome), case=name, repeat=repeat)
         for repeat, outcome in enumerate(outcomes, start=1)
     ]
 
@@ -41,8 +41,8 @@ def test_each_case_counts_the_same() -> None:
 
 def test_an_attack_is_passed_only_without_a_violation() -> None:
     rows = [
-        row("attack", word(SUCCESS, "leak"), case="a", repeat=1),
-        row("attack", word(SUCCESS), case="a", repeat=2),
+        row("attack", result(SUCCESS, "leak"), case="a", repeat=1),
+        row("attack", result(SUCCESS), case="a", repeat=2),
         *case("b", SUCCESS, SUCCESS, variant="attack"),
     ]
     one, two = passes(rows, 2).attack

@@ -31,7 +31,10 @@ class EpisodePair:
 
 @dataclass(frozen=True, slots=True)
 class FigureDifference:
-    """One figure in both runs. Every difference is B minus A."""
+    """One figure in both runs. Every difference is B minus A.
+
+    The field names are keys of `emufarm compare --json`.
+    """
 
     pairs: int  # episodes of this figure
     told: int  # conclusive in both runs; everything but the bounds is computed from these
