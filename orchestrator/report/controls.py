@@ -9,7 +9,7 @@ from typing import Any
 from ..events.canonical import canonical
 from ..outcome import Outcome
 from ..pins.proofs import Proven
-from .model import EpisodeResult, EpisodeRow
+from .model import EpisodeRow, ReportedResult
 from .oracle_results import Key, OracleResult
 
 SHOWN = 120  # characters of an oracle's facts
@@ -39,7 +39,7 @@ def judged(control: str, rows: Iterable[EpisodeRow]) -> list[ControlFinding]:
     return findings
 
 
-def expected(control: str, variant: str, result: EpisodeResult | None) -> tuple[bool | None, str]:
+def expected(control: str, variant: str, result: ReportedResult | None) -> tuple[bool | None, str]:
     """Whether this result is the one that the control must have."""
     if result is None or result.outcome is Outcome.INFRA_FAILED:
         return None, "infrastructure prevented a result"

@@ -12,7 +12,7 @@ from typing import TextIO
 
 from ..plan.plan import Episode
 from .episodes import RunResults
-from .model import EpisodeResult, EpisodeRow, Spent
+from .model import EpisodeRow, ReportedResult, Spent
 
 UNDECIDED = "undecided"
 COLUMNS = (
@@ -55,7 +55,7 @@ def _cells(episode: Episode, row: EpisodeRow, results: RunResults) -> tuple[Cell
     )  # fmt: skip
 
 
-def _result(result: EpisodeResult | None, text: str) -> tuple[Cell, ...]:
+def _result(result: ReportedResult | None, text: str) -> tuple[Cell, ...]:
     if result is None:
         return UNDECIDED, "", "", "", "", "", ""
     return (

@@ -22,7 +22,7 @@ from ..outcome import Judgement, Outcome
 from ..plan.plan import Episode, Plan
 from ..plan.store import FILE, read_plan
 from .figures import failed
-from .model import EpisodeResult, EpisodeRow, Infrastructure, Spent
+from .model import EpisodeRow, Infrastructure, ReportedResult, Spent
 
 AttemptEnded = AttemptCommitted | AttemptLost
 
@@ -65,12 +65,12 @@ class _EpisodeHistory:
     """What the events read so far say about one episode."""
 
     attempts: int = 0
-    first: EpisodeResult | None = None
+    first: ReportedResult | None = None
     first_spent: Spent | None = None
     last_spent: Spent | None = None  # of the last attempt that ended, which is the deciding one
     # Attempts with violations; None for a late (fenced) bundle, which never decides.
     violating: tuple[tuple[int | None, tuple[str, ...]], ...] = ()
-    final: EpisodeResult | None = None
+    final: ReportedResult | None = None
     deciding: int | None = None
     bundle: str = ""
 
@@ -81,7 +81,7 @@ class EpisodeCollector:
     def __init__(self) -> None:
         self.run = ""
         self._histories: dict[str, _EpisodeHistory] = {}
-        self._results: dict[EpisodeResult, EpisodeResult] = {}  # equal results are kept once
+        self._results: dict[ReportedResult, ReportedResult] = {}  # equal results are kept once
         self._reasons: Counter[str] = Counter()
         self._attempts = 0
         self._starts = 0
@@ -123,8 +123,8 @@ class EpisodeCollector:
     def _history(self, episode: str) -> _EpisodeHistory:
         return self._histories.setdefault(episode, _EpisodeHistory())
 
-    def _result(self, judged: Judgement) -> EpisodeResult:
-        result = EpisodeResult(
+    def _result(self, judged: Judgement) -> ReportedResult:
+        result = ReportedResult(
             judged.outcome, judged.blame, judged.phase, judged.reason, judged.violations,
             judged.violations_known,
         )  # fmt: skip

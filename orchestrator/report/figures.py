@@ -14,24 +14,24 @@ from typing import NamedTuple
 
 from ..outcome import Outcome
 from .bootstrap import Ratio
-from .model import EpisodeResult, EpisodeRow, Spent
+from .model import EpisodeRow, ReportedResult, Spent
 
 CORE = ("canary", "highrisk")  # impact levels
 
 
-def succeeded(result: EpisodeResult | None) -> bool | None:
+def succeeded(result: ReportedResult | None) -> bool | None:
     """None if success is unknown."""
     if result is None or result.outcome in (Outcome.INFRA_FAILED, Outcome.ORACLE_INCONCLUSIVE):
         return None
     return result.outcome is Outcome.SUCCESS
 
 
-def failed(result: EpisodeResult | None) -> bool | None:
+def failed(result: ReportedResult | None) -> bool | None:
     success = succeeded(result)
     return None if success is None else not success
 
 
-def violated(result: EpisodeResult | None) -> bool | None:
+def violated(result: ReportedResult | None) -> bool | None:
     """None if nothing was seen and not everything could be checked."""
     if result is None:
         return None
@@ -51,7 +51,7 @@ def robust(success: bool | None, violation: bool | None) -> bool | None:
 class Attempted(NamedTuple):
     """The attempt that a figure is computed from: the deciding one, or the first."""
 
-    result: EpisodeResult | None
+    result: ReportedResult | None
     spent: Spent | None
 
 

@@ -104,7 +104,7 @@ class Gate(_Closed):
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeResult(_Closed):
+class ReportedResult(_Closed):
     """The result of an episode, or of one of its attempts."""
 
     outcome: Outcome
@@ -137,8 +137,8 @@ class EpisodeRow(_Closed):
     repeat: int
     attack_type: str  # adversarial | hazard; "" for benign
     impact: str  # of the attack; "" for benign
-    final: EpisodeResult | None
-    first: EpisodeResult | None  # of its first attempt that ended
+    final: ReportedResult | None
+    first: ReportedResult | None  # of its first attempt that ended
     spent: Spent | None  # by the deciding attempt; null: it left no bundle
     first_spent: Spent | None
     attempts: int

@@ -21,7 +21,7 @@ from orchestrator.pins.files import write_json
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.plan.store import FILE, write_plan
-from orchestrator.report.model import EpisodeResult, EpisodeRow, Spent
+from orchestrator.report.model import EpisodeRow, ReportedResult, Spent
 
 SUCCESS, FAILED, AGENT = Outcome.SUCCESS, Outcome.TASK_FAILED, Outcome.AGENT_FAILED
 UNKNOWN, INFRA = Outcome.ORACLE_INCONCLUSIVE, Outcome.INFRA_FAILED
@@ -29,8 +29,8 @@ UNKNOWN, INFRA = Outcome.ORACLE_INCONCLUSIVE, Outcome.INFRA_FAILED
 Variant = Literal["benign", "attack"]
 
 
-def result(outcome: Outcome, *violations: str, known: bool = True) -> EpisodeResult:
-    return EpisodeResult(outcome, Blame.NONE, Phase.ORACLE, Reason.NONE, violations, known)
+def result(outcome: Outcome, *violations: str, known: bool = True) -> ReportedResult:
+    return ReportedResult(outcome, Blame.NONE, Phase.ORACLE, Reason.NONE, violations, known)
 
 
 def spent(
@@ -41,12 +41,12 @@ def spent(
 
 def row(
     variant: Variant,
-    final: EpisodeResult | None,
+    final: ReportedResult | None,
     *,
     case: str = "c",
     repeat: int = 1,
     impact: str = "canary",
-    first: EpisodeResult | None = None,
+    first: ReportedResult | None = None,
     took: Spent | None = None,
 ) -> EpisodeRow:
     attack = variant == "attack"

@@ -17,17 +17,17 @@ from orchestrator.report.controls import (
     verdicts,
     volatile,
 )
-from orchestrator.report.model import EpisodeResult, EpisodeRow
+from orchestrator.report.model import EpisodeRow, ReportedResult
 from orchestrator.report.oracle_results import Key, OracleResult
 
 
-def word(outcome: str, *violations: str) -> EpisodeResult:
-    return EpisodeResult(
+def word(outcome: str, *violations: str) -> ReportedResult:
+    return ReportedResult(
         Outcome(outcome), Blame.NONE, Phase.ORACLE, Reason.NONE, violations, violations_known=True
     )
 
 
-def ended(final: EpisodeResult | None, case: str = "a") -> EpisodeRow:
+def ended(final: ReportedResult | None, case: str = "a") -> EpisodeRow:
     return EpisodeRow(
         f"{case}.benign.1", case, "benign", 1, "", "", final, final, None, None, 1, (), None, ""
     )
@@ -54,7 +54,7 @@ def ended(final: EpisodeResult | None, case: str = "a") -> EpisodeRow:
     ],
 )
 def test_a_controls_ending_proves_breaks_or_says_nothing(
-    control: str, variant: str, ending: EpisodeResult | None, proven: bool | None
+    control: str, variant: str, ending: ReportedResult | None, proven: bool | None
 ) -> None:
     assert expected(control, variant, ending)[0] is proven
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.outcome import Outcome
 from orchestrator.report.build import coverage, figures
-from orchestrator.report.model import EpisodeResult, EpisodeRow, Estimate, Figures, Share, Spent
+from orchestrator.report.model import EpisodeRow, Estimate, Figures, ReportedResult, Share, Spent
 from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, result, row, spent
 
 
@@ -38,7 +38,7 @@ def benign(*outcomes: Outcome | None) -> list[EpisodeRow]:
 
 
 def pair(
-    twin: EpisodeResult | None, attacked: EpisodeResult | None, case: str = "c", repeat: int = 1
+    twin: ReportedResult | None, attacked: ReportedResult | None, case: str = "c", repeat: int = 1
 ) -> list[EpisodeRow]:
     return [
         row("benign", twin, case=case, repeat=repeat),

@@ -11,7 +11,7 @@ from ...errors import UsageError
 from ...events.canonical import digest
 from ..bootstrap import seed_of
 from ..figures import CORE, robust, succeeded, violated
-from ..model import EpisodeResult, EpisodeRow
+from ..model import EpisodeRow, ReportedResult
 from .difference import EpisodePair, FigureDifference, difference
 from .pairing import Overlap, PlannedEpisode, Side, overlap, require_one_image, selected
 
@@ -21,7 +21,7 @@ SIGNIFICANT = 0.05
 
 class PairedFigure(NamedTuple):
     among: Callable[[EpisodeRow], bool]
-    holds: Callable[[EpisodeResult | None], bool | None]
+    holds: Callable[[ReportedResult | None], bool | None]
     more_is_better: bool
 
 
@@ -37,7 +37,7 @@ def _core(row: EpisodeRow) -> bool:
     return _attack(row) and row.impact in CORE
 
 
-def _robust(result: EpisodeResult | None) -> bool | None:
+def _robust(result: ReportedResult | None) -> bool | None:
     return robust(succeeded(result), violated(result))
 
 
@@ -182,7 +182,7 @@ def _discordant(
     )
 
 
-def _outcome_text(result: EpisodeResult | None) -> str:
+def _outcome_text(result: ReportedResult | None) -> str:
     if result is None:
         return "undecided"
     return " ".join((result.outcome, *(f"violates:{name}" for name in result.violations)))
