@@ -30,7 +30,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases test e2e_local e2e-docker engine lint format schemas index lock clean
+.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker engine lint format schemas index lock dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,8 @@ report: $(INSTALLED) ## Report the latest run, or RUN=name, into runs/report.jso
 
 check_cases: $(INSTALLED) ## Prove every case by its controls
 	@$(BIN)/emufarm cases check $(CASES) $(if $(DEVICES),--devices $(DEVICES)) $(if $(K),-k '$(K)')
+
+develop: $(DEVELOP) ## Install everything that tests and checks need into .venv
 
 test: lint ## Run every check, then every test
 	@$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
@@ -83,6 +85,13 @@ lock: $(RUNTIME) ## Pin versions and hashes after a changed requirements*.in (UP
 	@$(COMPILE) requirements-build.in --output-file requirements-build.txt
 	@$(COMPILE) requirements.in simphone/pyproject.toml --output-file requirements.txt
 	@$(COMPILE) requirements-dev.in simphone/pyproject.toml --output-file requirements-dev.txt
+
+dist: $(RUNTIME) ## Build the wheels and source archives of both packages into dist/, from a clean copy
+	@rm -rf dist && mkdir -p dist/source
+	@git archive HEAD | tar -x -C dist/source
+	@for package in dist/source/simphone dist/source; do \
+		$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist $$package || exit; done
+	@rm -rf dist/source dist/.gitignore
 
 clean: ## Remove the virtual environment and every cache; runs/ stays
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

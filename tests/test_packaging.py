@@ -9,6 +9,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchestrator import __version__
 
@@ -16,13 +17,17 @@ ROOT = Path(__file__).parents[1]
 PHONE = tomllib.loads((ROOT / "simphone/pyproject.toml").read_text())["project"]
 
 
-def normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+def normal(requirement: str) -> str:
+    """The project's name, without version and marker."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[ =<>~!;\[]", requirement)[0]).lower()
 
 
 def named(file: str) -> list[str]:
     lines = (line.split("#")[0].strip() for line in (ROOT / file).read_text().splitlines())
-    return [normal(re.split(r"[ =<>~!;\[]", line)[0]) for line in lines if line[:1].isalpha()]
+    return [normal(line) for line in lines if line[:1].isalpha()]
+
+
+PHONE_NEEDS = [normal(requirement) for requirement in PHONE["dependencies"]]
 
 
 def imported(folder: Path) -> set[str]:
@@ -51,7 +56,7 @@ def test_both_packages_the_requirement_and_the_changelog_have_one_version() -> N
     ("folder", "requirements"),
     [
         ("orchestrator", named("requirements.in")),
-        ("simphone/src", [normal(name) for name in PHONE["dependencies"]]),
+        ("simphone/src", PHONE_NEEDS),
     ],
 )
 def test_every_runtime_requirement_is_imported(folder: str, requirements: list[str]) -> None:
@@ -65,5 +70,16 @@ def test_every_runtime_requirement_is_imported(folder: str, requirements: list[s
 
 @pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])
 def test_every_runtime_requirement_is_locked(lock: str) -> None:
-    wanted = {*named("requirements.in"), *(normal(name) for name in PHONE["dependencies"])}
+    wanted = {*named("requirements.in"), *PHONE_NEEDS}
     assert wanted <= set(named(lock))
+
+
+def test_pre_commit_runs_what_make_lint_runs() -> None:
+    (recipe,) = re.findall(
+        r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    linted = [line.strip().removeprefix("@").replace("$(BIN)", ".venv/bin")
+              for line in recipe.splitlines()]  # fmt: skip
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    hooks = [hook["entry"] for repo in config["repos"] for hook in repo["hooks"]]
+    assert [re.sub(r"^sh -c '(.*)'$", r"\1", entry) for entry in hooks] == linted
