@@ -108,7 +108,7 @@ def tango(gained: int, lost: int, n: int) -> tuple[float, float]:
         # The most likely share of lost pairs if delta were the true difference.
         share = (sqrt(linear * linear - 8 * n * constant) - linear) / (4 * n)
         variance = n * (2 * share + delta * (1 - delta))
-        if variance <= 0:  # no pair changed, and delta is 0
+        if variance <= 0:  # under delta no pair changes
             return 0.0 if above == 0 else above * float("inf")
         return above / sqrt(variance)
 

@@ -28,7 +28,7 @@ _ACROSS = "Use --across-images to compare them nevertheless"
 class Side:
     """One of the two runs."""
 
-    place: Path
+    folder: Path
     results: RunResults
     image: str | None  # its digest; None: the manifest does not name it
 
@@ -73,8 +73,8 @@ class Overlap:
         return [f"{text} {_some(ids)}" for text, ids in texts.items() if ids]
 
 
-def side(place: Path) -> Side:
-    return Side(place, read_results(place), _image(place / MANIFEST))
+def side(folder: Path) -> Side:
+    return Side(folder, read_results(folder), _image(folder / MANIFEST))
 
 
 def _image(path: Path) -> str | None:
@@ -93,7 +93,7 @@ def require_one_image(a: Side, b: Side) -> None:
         raise UsageError(f"the runs have different profiles ({found}). {_ACROSS}")
     for each in (a, b):
         if each.image is None:
-            raise UsageError(f"{each.place / MANIFEST} does not name the image. {_ACROSS}")
+            raise UsageError(f"{each.folder / MANIFEST} does not name the image. {_ACROSS}")
     if a.image != b.image:
         raise UsageError(f"the runs have different images ({a.image}, {b.image}). {_ACROSS}")
 

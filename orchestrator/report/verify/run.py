@@ -1,4 +1,4 @@
-"""Verifies a run's folder: files, journal, plan, documents, bundles and report, in that order.
+"""Verifies a run's folder: its files, plan, journal, documents, bundles and report.
 
 Reads the folder and nothing else: no device, no network; writes nothing. Each problem is one
 sentence that names its file. What depends on something broken is not checked: a broken journal
