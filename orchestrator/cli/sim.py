@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
@@ -12,9 +13,8 @@ from typing import Annotated
 
 import typer
 
-from ..device.adb import adb_binary
 from ..errors import EmufarmError
-from ..farm.simulated_phone import boot, simulated_phone
+from ..farm.simulated_phone import boot, simulated_phone, write_adb
 from ..fleet.local.exits import as_shell
 from ..fleet.local.last_words import last_words
 from ..folders import cache_folder
@@ -39,7 +39,7 @@ def sim(
 ) -> None:
     """Boot a simulated phone, print how to reach it, and keep it until Ctrl-C.
 
-    Example: emufarm sim --noise 7, then in another terminal the `export` line it prints, and
+    Example: emufarm sim --noise 7, then in another terminal the `export` line that it prints, and
     `adb shell`, `adb exec-out screencap -p > screen.png`, `adb emu avd snapshot save clean`.
     """
     if context.invoked_subcommand is not None:
@@ -53,11 +53,13 @@ def sim(
         console_token = running.home / ".emulator_console_auth_token"
         typer.echo(f"{running.serial} is up: Android API {facts.api_level}, simulated")
         typer.echo(f"  fingerprint  {facts.fingerprint}")
-        # With our adb first: another version's client would try to kill this server.
         typer.echo(
             f"  reach it     export ANDROID_ADB_SERVER_PORT={running.adb_port} "
-            f"ANDROID_SERIAL={running.serial} HOME={quote(str(running.home))} "
-            f"PATH={quote(str(adb_binary().parent))}:$PATH"
+            f"ANDROID_SERIAL={running.serial} PATH={quote(str(write_adb(running).parent))}:$PATH"
+        )
+        typer.echo(
+            f"  check it     {_program()} device check -s {running.serial} "
+            f"--adb-port {running.adb_port} --token {quote(str(console_token))}"
         )
         typer.echo(f"  console      127.0.0.1:{running.console_port}, token in {console_token}")
         typer.echo(f"  log          {running.log}")
@@ -93,6 +95,14 @@ def sdk(
     house = wheels or wheelhouse(cache_folder(), lambda line: typer.echo(line, err=True))
     made = asdict(simphone().pack_sdk(out, house))
     typer.echo(json.dumps(made, indent=2, sort_keys=True, default=str))
+
+
+def _program() -> str:
+    """This program, as it can be started from any folder."""
+    program = Path(sys.argv[0])
+    if program.name == "emufarm":
+        return quote(str(program.absolute()))
+    return f"{quote(sys.executable)} -m orchestrator.cli"
 
 
 def _end_cleanly() -> None:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 
 from ..device.adb import adb_binary
 from ..fleet.local.device import Golden, LocalDevice
@@ -54,3 +55,17 @@ def simulated_phone(
             env=device_env(),
         ) as running:
             yield running
+
+
+def write_adb(running: LocalDevice) -> Path:
+    """Writes an `adb` for a person to use with this phone, and returns its path.
+
+    `adb emu` finds the console's token only in HOME, so this one sets HOME for adb alone. It starts
+    our adb, since a client of another version would kill the phone's server.
+    """
+    program = running.folder / "bin" / "adb"
+    program.parent.mkdir(exist_ok=True)
+    command = f'HOME={quote(str(running.home))} exec {quote(str(adb_binary()))} "$@"'
+    program.write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return program

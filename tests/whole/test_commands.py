@@ -18,7 +18,6 @@ from orchestrator.fleet.local import ports
 from tests.whole.conftest import Phone
 
 PATIENCE_S = 120
-BARE = {"PATH": "/usr/bin:/bin"}  # no adb of the user's
 
 
 def emufarm(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -39,20 +38,26 @@ class Shown:
 
     process: subprocess.Popen[str]
     said: str
+    home: Path  # of the person, who has no adb of their own
 
     @property
     def folder(self) -> Path:
-        found = re.search(r"HOME=(\S+)/device/home", self.said)
+        found = re.search(r"PATH=(\S+)/device/bin", self.said)
         assert found, self.said
         return Path(found[1])
 
+    def line(self, label: str) -> str:
+        """The command that it printed under a label."""
+        found = re.search(rf"^  {label} +(.*)$", self.said, re.MULTILINE)
+        assert found, self.said
+        return found[1]
+
     def typed(self, command: str) -> str:
         """What a person in another terminal sees, who typed the export line first."""
-        line = re.search(r"export .*", self.said)
-        assert line, self.said
         done = subprocess.run(
-            ["/bin/sh", "-c", f"{line[0]}\n{command}"],
-            env=BARE,
+            ["/bin/sh", "-c", f"{self.line('reach it')}\n{command}"],
+            cwd=self.home,
+            env={"PATH": "/usr/bin:/bin", "HOME": str(self.home)},
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
@@ -68,7 +73,7 @@ class Shown:
 
 
 @pytest.fixture
-def shown() -> Iterator[Shown]:
+def shown(tmp_path: Path) -> Iterator[Shown]:
     command = [sys.executable, "-m", "orchestrator.cli", "sim"]
     # These tests may themselves be run under nohup, whose word a child inherits.
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -83,7 +88,7 @@ def shown() -> Iterator[Shown]:
                 line = process.stdout.readline()
                 assert line, said
                 said += line
-            yield Shown(process, said)
+            yield Shown(process, said, tmp_path)
         finally:
             process.terminate()
             process.wait(PATIENCE_S)
@@ -131,4 +136,19 @@ def test_a_port_without_an_adb_server_is_a_usage_error() -> None:
 
 
 def test_the_adb_it_names_is_the_one_we_test_with(shown: Shown) -> None:
-    assert shown.typed("command -v adb").strip() == str(adb_binary())
+    assert f"Installed as {adb_binary()}" in shown.typed("adb version").splitlines()
+
+
+def test_the_printed_lines_leave_the_persons_home_alone(shown: Shown) -> None:
+    assert shown.typed('adb emu avd status && echo "$HOME"').split("\n") == [
+        "virtual device is running",
+        "OK",
+        str(shown.home),
+        "",
+    ]
+    assert list(shown.home.iterdir()) == []
+
+
+def test_the_printed_check_names_this_phone_and_its_console(shown: Shown) -> None:
+    *_, last = shown.typed(shown.line("check it")).splitlines()
+    assert re.match(r"\d+ hold, 0 do not, 0 were not ", last), last
