@@ -18,7 +18,7 @@ from tests.evidence import conftest as evidence
 
 ROOT = Path(__file__).parents[1]
 SECTIONS = {"1.1", "1.2", "1.3", "1.4", "2.1", "2.2", "3", "4", "5", "6"}
-COLUMNS = ("§", "what is asked", "where it is", "shown or held by", "proven by")
+COLUMNS = ("§", "requirement", "where it is", "shown or checked by", "proven by")
 
 recorded = evidence.recorded  # a run of one episode, with a line of every kind
 
