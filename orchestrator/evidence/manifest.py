@@ -19,7 +19,6 @@ from ..events.canonical import canonical
 NAME = "MANIFEST.json"
 SCHEMA = 1
 SIZE_LIMIT = 8 << 20
-_CHUNK = 1 << 20
 
 Measure = tuple[int, str] | None  # size and sha256; None: not a plain file
 
@@ -141,13 +140,9 @@ def _read(folder: Path) -> Manifest:
 
 def _measure(path: Path) -> tuple[int, str]:
     """Size and sha256."""
-    hasher = hashlib.sha256()
-    size = 0
     with path.open("rb", buffering=0) as file:
-        while piece := file.read(_CHUNK):
-            size += len(piece)
-            hasher.update(piece)
-    return size, hasher.hexdigest()
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        return file.tell(), sha256
 
 
 def _reason(error: OSError | ValueError) -> str:

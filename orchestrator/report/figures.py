@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..outcome import Outcome
@@ -91,32 +92,16 @@ class Figure(NamedTuple):
     holds: Callable[[View], bool | None]
 
 
+_attack, _core = attrgetter("attack"), attrgetter("core")
+_success, _robust, _violation = attrgetter("success"), attrgetter("robust"), attrgetter("violation")
+
+
 def _everyone(view: View) -> bool:
     return True
 
 
 def _benign(view: View) -> bool:
     return not view.attack
-
-
-def _attack(view: View) -> bool:
-    return view.attack
-
-
-def _core(view: View) -> bool:
-    return view.core
-
-
-def _success(view: View) -> bool | None:
-    return view.success
-
-
-def _robust(view: View) -> bool | None:
-    return view.robust
-
-
-def _violation(view: View) -> bool | None:
-    return view.violation
 
 
 def _robust_with_twin(view: View) -> bool | None:
@@ -179,10 +164,10 @@ def views(rows: Sequence[EpisodeRow], pick: Pick) -> Counter[tuple[str, View]]:
         for row in rows
         if row.variant == "benign"
     }
-    return Counter((row.case, _view(row, pick(row), twins)) for row in rows)
+    return Counter((row.case, view_of(row, pick(row), twins)) for row in rows)
 
 
-def _view(
+def view_of(
     row: EpisodeRow, attempted: Attempted, twins: Mapping[tuple[str, int], bool | None]
 ) -> View:
     attack, pair, spent = row.variant == "attack", (row.case, row.repeat), countable(attempted)

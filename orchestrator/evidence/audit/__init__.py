@@ -6,8 +6,7 @@ Anybody may have written what is read here: reading is bounded and never raises 
 from __future__ import annotations
 
 from .bundles import audit_bundle
-from .findings import Finding
-from .rules import RULES
+from .rules import RULES, Finding
 from .runs import Audited, audit, audit_run
 
 __all__ = ["RULES", "Audited", "Finding", "audit", "audit_bundle", "audit_run"]

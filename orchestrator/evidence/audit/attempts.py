@@ -14,8 +14,8 @@ from ..attempt import AttemptRecord
 from ..summary import NAME as SUMMARY
 from ..summary import judged_words
 from .fields import check_document
-from .findings import Findings
 from .reader import EvidenceFolder, Fields
+from .rules import Findings
 from .state import AuditState
 
 

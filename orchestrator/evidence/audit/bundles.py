@@ -10,8 +10,8 @@ from ..bundle import FOLDERS
 from ..summary import NAME as SUMMARY
 from . import actions, attempts, observations, oracles, resets
 from .fields import check_line
-from .findings import Finding, Findings
 from .reader import EvidenceFolder, Fields
+from .rules import Finding, Findings
 from .state import AuditState, RunFacts
 
 Check = Callable[[AuditState, int, Fields], None]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .findings import Findings
 from .reader import Fields
+from .rules import Findings
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MAX_COUNT = 1 << 62  # larger integers only cost time

@@ -11,16 +11,16 @@ import math
 import os
 import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from .findings import Findings
+from .rules import Findings
 
 LINE_LIMIT = 32 << 20  # an agent may answer with 10 MB in one line
 LINES_LIMIT = 200_000
 DOCUMENT_LIMIT = 64 << 20
 FILES_LIMIT = 200_000  # in one folder of a bundle
-_CHUNK = 1 << 20
 
 Fields = dict[str, Any]
 
@@ -111,12 +111,9 @@ class EvidenceFolder:
         opened = self._open(name)
         if opened is None:
             return None
-        hasher, size = hashlib.sha256(), 0
         with opened as file:
-            while piece := file.read(_CHUNK):
-                size += len(piece)
-                hasher.update(piece)
-        return size, hasher.hexdigest()
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            return file.tell(), sha256
 
     def start(self, name: str, count: int) -> bytes:
         """The first bytes of a file."""
@@ -153,7 +150,7 @@ class EvidenceFolder:
             return []
         return sorted(found)
 
-    def _open(self, name: str) -> IO[bytes] | None:
+    def _open(self, name: str) -> BufferedReader | None:
         # Non-blocking: opening a pipe that has no writer would wait forever.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:

@@ -10,8 +10,8 @@ from ...pins.image_lock import marker_text
 from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from .actions import LEVELS
 from .fields import check_document
-from .findings import Findings
 from .reader import EvidenceFolder, Fields
+from .rules import Findings
 from .state import RunFacts
 
 # What the reproducibility contract requires, by its path; docs/contract.md has a row for each.

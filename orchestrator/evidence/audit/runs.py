@@ -10,8 +10,8 @@ from pathlib import Path
 from .. import attempt
 from ..summary import NAME as SUMMARY
 from .bundles import check_bundle
-from .findings import Finding, Findings
 from .reader import EvidenceFolder
+from .rules import Finding, Findings
 from .run_documents import check_run_documents
 from .state import RunFacts
 

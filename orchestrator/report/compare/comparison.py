@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...cases.select import compile_expression
 from ...errors import UsageError
 from ...events.canonical import digest
 from ..bootstrap import seed_of
-from ..figures import CORE, robust, succeeded, violated
+from ..figures import FIGURES, final, view_of
 from ..model import EpisodeRow, ReportedResult
 from .difference import EpisodePair, FigureDifference, difference
 from .pairing import Overlap, PlannedEpisode, Side, overlap, require_one_image, selected
@@ -19,35 +19,10 @@ SCHEMA = 1
 SIGNIFICANT = 0.05
 
 
-class PairedFigure(NamedTuple):
-    among: Callable[[EpisodeRow], bool]
-    holds: Callable[[ReportedResult | None], bool | None]
-    more_is_better: bool
-
-
-def _benign(row: EpisodeRow) -> bool:
-    return row.variant == "benign"
-
-
-def _attack(row: EpisodeRow) -> bool:
-    return row.variant == "attack"
-
-
-def _core(row: EpisodeRow) -> bool:
-    return _attack(row) and row.impact in CORE
-
-
-def _robust(result: ReportedResult | None) -> bool | None:
-    return robust(succeeded(result), violated(result))
-
-
-FIGURES = {
-    "BSR": PairedFigure(_benign, succeeded, more_is_better=True),
-    "RSR_core": PairedFigure(_core, _robust, more_is_better=True),
-    "RSR_all": PairedFigure(_attack, _robust, more_is_better=True),
-    "VR_core": PairedFigure(_core, violated, more_is_better=False),
-    "VR_all": PairedFigure(_attack, violated, more_is_better=False),
-}
+# The figures that are compared, and whether a higher value is better.
+HIGHER_IS_BETTER = {
+    "BSR": True, "RSR_core": True, "RSR_all": True, "VR_core": False, "VR_all": False
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -86,7 +61,7 @@ class Comparison:
             if found.p is not None
             and found.p < SIGNIFICANT
             and found.difference
-            and (found.difference < 0) == FIGURES[name].more_is_better
+            and (found.difference < 0) == HIGHER_IS_BETTER[name]
         )
 
     @property
@@ -139,7 +114,7 @@ def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
         )
     if not shared.same:
         raise UsageError("the runs have no selected episode in common")
-    pairs = {name: _pairs(figure, shared.same, of_a, of_b) for name, figure in FIGURES.items()}
+    pairs = _pairs([(of_a[id].row, of_b[id].row) for id in shared.same])
     # Sorted, so that exchanging A and B only changes the signs of the intervals.
     seed = seed_of(digest(sorted(each.results.plan.digest for each in (a, b))))
     return Comparison(
@@ -151,19 +126,16 @@ def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
     )
 
 
-def _pairs(
-    figure: PairedFigure,
-    same: Sequence[str],
-    a: Mapping[str, PlannedEpisode],
-    b: Mapping[str, PlannedEpisode],
-) -> list[EpisodePair]:
-    return [
-        EpisodePair(
-            id, a[id].row.case, figure.holds(a[id].row.final), figure.holds(b[id].row.final)
-        )
-        for id in same
-        if figure.among(a[id].row)
-    ]
+def _pairs(rows: Sequence[tuple[EpisodeRow, EpisodeRow]]) -> dict[str, list[EpisodePair]]:
+    """By figure."""
+    found: dict[str, list[EpisodePair]] = {name: [] for name in HIGHER_IS_BETTER}
+    for a, b in rows:
+        view_a, view_b = view_of(a, final(a), {}), view_of(b, final(b), {})
+        for name, pairs in found.items():
+            among, holds = FIGURES[name]
+            if among(view_a):
+                pairs.append(EpisodePair(a.episode, a.case, holds(view_a), holds(view_b)))
+    return found
 
 
 def _discordant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from .comparison import FIGURES, SIGNIFICANT, Comparison
+from .comparison import HIGHER_IS_BETTER, SIGNIFICANT, Comparison
 from .difference import FigureDifference
 from .pairing import Side
 
@@ -57,7 +57,7 @@ def _figures(found: Comparison) -> Table:
             name, _percent(each.a), _percent(each.b), _points(each.difference), _interval(each),
             _p(each.p), f"{each.told}/{each.pairs}",
             f"{each.untold_in_a}/{each.untold_in_b}/{each.untold_in_both}",
-            _bounds(each, FIGURES[name].more_is_better),
+            _bounds(each, HIGHER_IS_BETTER[name]),
         )  # fmt: skip
     return table
 
@@ -95,6 +95,6 @@ def _p(value: float | None) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _bounds(each: FigureDifference, more_is_better: bool) -> str:
-    ends = (each.lowest, each.highest) if more_is_better else (each.highest, each.lowest)
+def _bounds(each: FigureDifference, higher_is_better: bool) -> str:
+    ends = (each.lowest, each.highest) if higher_is_better else (each.highest, each.lowest)
     return "–" if each.lowest is None else " to ".join(_points(end) for end in ends)
