@@ -29,9 +29,8 @@ from typing import Any, TypeAlias
 from orchestrator.cases.load import load_cases
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.client import CoordinatorClient
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
-from orchestrator.coordinator.server import Secrets
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import Secrets, listening
 from orchestrator.coordinator.transitions import AttemptCommitted, LeaseGranted
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.adb_socket import Exchange

@@ -33,13 +33,12 @@ from typing import Any, TypeAlias
 
 from orchestrator.cases.load import LoadedCase, case_digest, load_cases
 from orchestrator.coordinator import chain, schedule
+from orchestrator.coordinator.bundle_store import EPISODES
 from orchestrator.coordinator.coordinator import Coordinator
 from orchestrator.coordinator.journal import Journal
-from orchestrator.coordinator.lease import Lease
-from orchestrator.coordinator.messages import LeaseAsk
-from orchestrator.coordinator.opening import open_run
-from orchestrator.coordinator.state import apply, new_state, seen
-from orchestrator.coordinator.store import EPISODES
+from orchestrator.coordinator.messages import Lease, LeaseRequest
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.state import apply, mark_seen, new_state
 from orchestrator.coordinator.transitions import (
     DeviceStarted,
     Event,
@@ -92,7 +91,7 @@ class Life:
         self._journal = self._opened()
 
     def _opened(self) -> Journal:
-        walk = chain.Walk(self._folder)
+        walk = chain.JournalReader(self._folder)
         for _ in walk:
             pass
         journal = Journal(self._folder, walk.end, now_ms=lambda: self.now_ms)
@@ -125,8 +124,8 @@ class Life:
 
     def _ask(self, device: str, ask: str) -> None:
         if device not in self.state.devices or int(ask, 16) % 500 == 0:
-            self.record(DeviceStarted(device=device, note=ask, worker=device, facts=FACTS))
-        seen(self.state, device, 0)
+            self.record(DeviceStarted(device=device, report_id=ask, worker=device, facts=FACTS))
+        mark_seen(self.state, device, 0)
         granted = schedule.grant(self.state, device, device, ask, ask[-16:], 0)
         if isinstance(granted, LeaseGranted):
             self.record(granted)
@@ -135,16 +134,18 @@ class Life:
         self.now_ms += 65
         drawn = self._chance.random()
         if drawn < 0.005:
-            self.record(schedule.returned(self.state.leases[granted.token], "SIGTERM"))
+            self.record(schedule.lease_returned(self.state.leases[granted.token], "SIGTERM"))
             return
         if drawn < 0.015:
             text = "its worker is gone"
-            self.record(schedule.lost(self.state.leases[granted.token], Reason.WORKER_LOST, text))
+            self.record(
+                schedule.attempt_lost(self.state.leases[granted.token], Reason.WORKER_LOST, text)
+            )
         else:
             bundle = f"{EPISODES}/{granted.episode}/attempt-{granted.attempt}"
             told = self._told(granted, drawn)
             digest = f"{self._chance.getrandbits(256):064x}"
-            self.record(schedule.settle(self.state, granted.token, told, digest, bundle))
+            self.record(schedule.bundle_stored(self.state, granted.token, told, digest, bundle))
         decided = schedule.decision_due(self.state, granted.episode)
         quarantined = schedule.quarantine_due(self.state, granted.device)
         self.record(*(event for event in (decided, quarantined) if event is not None))
@@ -257,7 +258,9 @@ async def _resumed(run: Path) -> Told:
 async def leased(coordinator: Coordinator, number: int) -> float:
     begun = time.perf_counter()
     name = f"bench-{os.getpid()}-{number}"
-    answer = await coordinator.lease(LeaseAsk(worker="bench", device=name, ask=name), gone=_never)
+    answer = await coordinator.lease(
+        LeaseRequest(worker="bench", device=name, request_id=name), disconnected=_never
+    )
     assert isinstance(answer, Lease), answer
     return time.perf_counter() - begun
 

@@ -30,17 +30,16 @@ from typing import TypeAlias
 
 from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.coordinator import Coordinator
-from orchestrator.coordinator.lease import Finished, Lease
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
-from orchestrator.coordinator.server import Secrets
+from orchestrator.coordinator.messages import Lease, RunFinished
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import Secrets, listening
 from orchestrator.coordinator.transitions import AttemptCommitted, Event, LeaseGranted
 from orchestrator.evidence.attempt import NAME, AttemptRecord
 from orchestrator.evidence.bundle import Bundle, wall_ms
 from orchestrator.outcome import Blame, Judgement, Outcome, Phase
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import RunSettings
-from orchestrator.worker.staging import begin, put_aside, send
+from orchestrator.worker.staging import begin_attempt, seal_attempt, send_attempt
 
 MOST = 1.03
 SPREAD = 1.2  # lognormal: the longest of 240 is some 15 times the mean
@@ -98,12 +97,12 @@ def worker(number: int, waits: Mapping[str, float], staging: Path, urls: Urls) -
     own.mkdir()
     with CoordinatorClient(urls.get(), SECRET, worker=device, device=device) as client:
         client.device_started({})
-        while not isinstance(lease := client.lease(), Finished):
+        while not isinstance(lease := client.lease(), RunFinished):
             if not isinstance(lease, Lease):
                 continue  # the others' attempts are still to end
-            with Bundle(begin(own, lease.token)) as bundle:
+            with Bundle(begin_attempt(own, lease.token)) as bundle:
                 attempt(bundle, lease, device, waits[lease.episode])
-            send(client, put_aside(own))
+            send_attempt(client, seal_attempt(own))
 
 
 def attempt(bundle: Bundle, lease: Lease, device: str, seconds: float) -> None:

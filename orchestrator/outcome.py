@@ -165,7 +165,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Asked:
+class OracleResults:
     """What the oracles said after the agent; None where they could not be asked."""
 
     success: bool | None
@@ -204,12 +204,14 @@ HARNESS_REASONS = frozenset(
 )
 
 
-def judge(asked: Asked | None, trouble: Trouble | None, spent: Reason = Reason.NONE) -> Judgement:
+def judge(
+    asked: OracleResults | None, trouble: Trouble | None, spent: Reason = Reason.NONE
+) -> Judgement:
     """The judgement of an attempt that ended with this trouble, or with none.
 
     `spent` is the budget that ran out, if one did.
     """
-    seen = asked or Asked(None, False, (), violations_known=False)
+    seen = asked or OracleResults(None, False, (), violations_known=False)
     if trouble is not None:
         return _troubled(trouble, seen)
     if seen.held_before:
@@ -231,7 +233,7 @@ def judge(asked: Asked | None, trouble: Trouble | None, spent: Reason = Reason.N
     )  # fmt: skip
 
 
-def _troubled(trouble: Trouble, seen: Asked) -> Judgement:
+def _troubled(trouble: Trouble, seen: OracleResults) -> Judgement:
     def judged(outcome: Outcome, blame: Blame, reason: Reason) -> Judgement:
         return Judgement(
             outcome, blame, trouble.phase, reason, trouble.text, seen.violations,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.outcome import (
-    Asked,
     Blame,
     Cause,
     HostFact,
+    OracleResults,
     Outcome,
     Phase,
     Reason,
@@ -18,8 +18,8 @@ from orchestrator.outcome import (
     loss_reason,
 )
 
-GOOD = Asked(success=True, held_before=False)
-BAD = Asked(success=False, held_before=False, text="wifi: is 1, not 0")
+GOOD = OracleResults(success=True, held_before=False)
+BAD = OracleResults(success=False, held_before=False, text="wifi: is 1, not 0")
 ALIVE = HostFact(alive=True)
 KILLED = HostFact(alive=False, exit_code=137)
 CRASHED = HostFact(alive=False, exit_code=139)
@@ -38,9 +38,9 @@ def lost(host: HostFact, *, acted: bool, agent_did_it: bool = False) -> Trouble:
         (BAD, None, Reason.NONE, "task_failed", "agent", "wrong_end"),
         (BAD, None, Reason.OUT_OF_STEPS, "task_failed", "agent", "out_of_steps"),
         (GOOD, None, Reason.OUT_OF_TIME, "success", "none", ""),
-        (Asked(True, held_before=True), None, Reason.NONE,
+        (OracleResults(True, held_before=True), None, Reason.NONE,
          "oracle_inconclusive", "case", "held_before"),
-        (Asked(None, held_before=False), None, Reason.NONE,
+        (OracleResults(None, held_before=False), None, Reason.NONE,
          "oracle_inconclusive", "none", "oracle_unanswered"),
         (None, lost(ALIVE, acted=False), Reason.NONE, "infra_failed", "infra", "device_lost"),
         (None, lost(KILLED, acted=False), Reason.NONE,
@@ -69,7 +69,7 @@ def lost(host: HostFact, *, acted: bool, agent_did_it: bool = False) -> Trouble:
     ],
 )  # fmt: skip
 def test_every_ending_has_one_word(
-    asked: Asked | None, trouble: Trouble | None, spent: Reason, outcome: str, blame: str,
+    asked: OracleResults | None, trouble: Trouble | None, spent: Reason, outcome: str, blame: str,
     reason: str,
 ) -> None:  # fmt: skip
     judgement = judge(asked, trouble, spent)
@@ -84,7 +84,7 @@ def test_a_success_that_held_before_is_the_cases_fault_unless_it_is_proven_here(
     proven: bool | None, blame: str, phase: str
 ) -> None:
     """Inconclusive all the same, and no second try: the agent has acted by then."""
-    told = judge(Asked(True, held_before=True, proven=proven), None)
+    told = judge(OracleResults(True, held_before=True, proven=proven), None)
     assert (told.outcome, told.reason) == ("oracle_inconclusive", "held_before")
     assert (told.blame, told.phase, told.retried) == (blame, phase, False)
 
@@ -105,7 +105,7 @@ def test_only_infrastructure_earns_another_attempt() -> None:
 
 
 def test_a_violation_stays_seen_whatever_ended_the_attempt() -> None:
-    seen = Asked(None, held_before=False, violations=("sent",), violations_known=False)
+    seen = OracleResults(None, held_before=False, violations=("sent",), violations_known=False)
     for trouble in (lost(ALIVE, acted=True), lost(KILLED, acted=True)):
         assert judge(seen, trouble).violations == ("sent",)
 

@@ -1,1 +1,4 @@
-"""The coordinator: gives leases, takes commits, and writes down every transition."""
+"""Gives out leases, takes commits and keeps the journal of one run.
+
+Nothing here knows a device, a backend or an agent: workers speak HTTP, fleets report losses.
+"""

@@ -1,13 +1,14 @@
-"""What does a run's journal say, and is it the one that was written?
+"""Reads and verifies the journal's hash chain; the format of its lines and segments.
 
     journal/000001.jsonl    one segment per coordinator start
 
 A line is canonical JSON with seq, ts_ms, event and its fields, `prev` (sha256 of the line before,
 newline included; zeros for the first) and `self` (sha256 of the line without it): an edit breaks
 the line, a removal breaks the chain. A segment's first line seals the segment before it; bytes
-behind the sealed length are a second writer's and never count. Only the last segment may end in a
-torn line, which is cut; one with no whole line was never opened. Whole lines cut from the end of a
-run that is not sealed cannot be told from lines never written; `run_sealed` closes that door.
+behind the sealed length were written by a second writer and never count. Only the last segment may
+end in a torn line, which is cut; a segment without a whole line was never opened. Whole lines cut
+from the end of a run that is not sealed look like lines that were never written; `run_sealed`
+prevents that.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from pydantic_core import from_json
 
 from ..errors import EmufarmError
 from ..events.canonical import canonical
-from .transitions import EVENT, Event, RunSealed, Sealed, SegmentOpened
+from .transitions import EVENT, Event, RunSealed, SealedSegment, SegmentOpened
 
 FOLDER = "journal"
 FIRST = "0" * 64
 _CHUNK = 1 << 20
-_event = EVENT.validator.validate_python  # without the adapter's own arguments: a third less
-_SEALS_NOT = "it does not seal the segment before it"
+_event = EVENT.validator.validate_python  # a third faster than the adapter's own method
+_NOT_SEALED = "it does not seal the segment before it"
 
 
 class JournalBroken(EmufarmError):
-    """The journal is not the one that was written: where, and by which rule."""
+    """The journal was changed after it was written: where, and which rule it breaks."""
 
     def __init__(self, file: Path, line: int, rule: str) -> None:
         self.file = file
@@ -45,29 +46,29 @@ class JournalBroken(EmufarmError):
         super().__init__(f"the journal is broken at {where}: {rule}")
 
 
-class Line(NamedTuple):
+class JournalLine(NamedTuple):
     seq: int
     ts_ms: int
     event: Event
 
 
 @dataclass(frozen=True)
-class End:
-    """How a verified journal ends, and what a writer needs to go on from it."""
+class JournalEnd:
+    """The end of a verified journal, from which a writer continues."""
 
-    count: int  # of its lines
+    count: int  # of lines
     segments: int
-    last: Sealed | None  # how the next segment will seal the last one
+    last: SealedSegment | None  # how the next segment will seal the last one
     head: str  # the next line's `prev`
-    sealed: bool  # by its last line, for ever
+    sealed: bool  # by its last line: no more may follow
     torn: int  # bytes behind the last whole line
 
 
 @dataclass(frozen=True)
-class Read(End):
-    """A verified journal, held whole."""
+class JournalContents(JournalEnd):
+    """All lines of a verified journal."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[JournalLine, ...]
 
 
 def segment_name(number: int) -> str:
@@ -84,39 +85,39 @@ def head_after(line: bytes) -> str:
     return _digest(line)
 
 
-class Walk:
-    """The journal below a folder, line by line, each verified before it is handed on.
+class JournalReader:
+    """Iterates over the verified lines of the journal in a folder.
 
-    JournalBroken where it breaks: only who came to the `end` knows that the journal is whole.
+    JournalBroken where it breaks: the journal is whole only if the iteration reaches its `end`.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._end: End | None = None
+        self._end: JournalEnd | None = None
 
     @property
-    def end(self) -> End:
-        assert self._end is not None, "the end is known once the last line was handed on"
+    def end(self) -> JournalEnd:
+        assert self._end is not None, "the end is known after the last line"
         return self._end
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[JournalLine]:
         paths, torn = _segments(self._folder)
-        end = End(0, 0, None, FIRST, sealed=False, torn=torn)
+        end = JournalEnd(0, 0, None, FIRST, sealed=False, torn=torn)
         for path, following in zip_longest(paths, paths[1:]):
             length = _sealed_length(path, following) if following else path.stat().st_size
             end = yield from _segment(path, length, end)
         self._end = end
 
 
-def read(folder: Path) -> Read:
-    """The whole journal below `folder`, or JournalBroken; empty where there is none."""
-    walk = Walk(folder)
-    lines = tuple(walk)
-    return Read(**vars(walk.end), lines=lines)
+def read(folder: Path) -> JournalContents:
+    """The whole journal in `folder`; empty if there is none. Raises JournalBroken."""
+    reader = JournalReader(folder)
+    lines = tuple(reader)
+    return JournalContents(**vars(reader.end), lines=lines)
 
 
 def _segments(folder: Path) -> tuple[list[Path], int]:
-    """The segments in order, without a last one that holds no whole line; how long that is."""
+    """The segments in order, without a last one that has no whole line; the length of that one."""
     paths = sorted(folder.glob("*.jsonl"))
     for number, path in enumerate(paths, start=1):
         if path.name != segment_name(number):
@@ -128,10 +129,10 @@ def _segments(folder: Path) -> tuple[list[Path], int]:
 
 
 def _sealed_length(path: Path, following: Path) -> int:
-    """How many bytes the next segment's first line seals; they are those that it saw."""
+    """How many bytes the next segment's first line seals, after a check of their digest."""
     event = _parse(following, 1, _first_line(following))[1]
     if not isinstance(event, SegmentOpened) or event.sealed is None:
-        raise JournalBroken(following, 1, _SEALS_NOT)
+        raise JournalBroken(following, 1, _NOT_SEALED)
     sealed = event.sealed
     digest, left = sha256(), sealed.length
     with path.open("rb", buffering=0) as file:
@@ -139,8 +140,8 @@ def _sealed_length(path: Path, following: Path) -> int:
             digest.update(chunk)
             left -= len(chunk)
     if left > 0:
-        there = sealed.length - left
-        raise JournalBroken(path, 0, f"{sealed.length} bytes were sealed, {there} are there")
+        found = sealed.length - left
+        raise JournalBroken(path, 0, f"{sealed.length} bytes were sealed, {found} are there")
     if digest.hexdigest() != sealed.sha256:
         raise JournalBroken(path, 0, "its bytes are not those that were sealed")
     return sealed.length
@@ -151,11 +152,11 @@ def _first_line(path: Path) -> bytes:
         return file.readline()
 
 
-def _segment(path: Path, length: int, end: End) -> Generator[Line, None, End]:
-    """The lines of one segment, after those that came to this end; and the end after them.
+def _segment(path: Path, length: int, end: JournalEnd) -> Generator[JournalLine, None, JournalEnd]:
+    """The lines of the segment that follows this end; returns the end after them.
 
-    A line is handed on once the next one's `prev` has vouched for all of its bytes. Its `self` is
-    looked at where none follows, and where something is wrong, to say which line it is.
+    A line is yielded once the next line's `prev` has confirmed its bytes. Its `self` is checked if
+    no line follows, and if something is wrong, to find the line that was changed.
     """
     seq, head, over = end.count, end.head, end.sealed
     waiting, before = None, b""
@@ -163,7 +164,7 @@ def _segment(path: Path, length: int, end: End) -> Generator[Line, None, End]:
     with path.open("rb", buffering=_CHUNK) as file:
         for number, raw in enumerate(file, start=1):
             if held + len(raw) > length or not raw.endswith(b"\n"):
-                break  # a second writer's, or torn
+                break  # written by a second writer, or torn
             seq += 1
             line = _quick(raw, head, seq)
             if line is None:
@@ -185,51 +186,55 @@ def _segment(path: Path, length: int, end: End) -> Generator[Line, None, End]:
         _parse(path, seq - end.count, before)
         yield waiting
     cut = length - held
-    last = Sealed(name=path.name, length=held, sha256=digest.hexdigest(), last_seq=seq, cut=cut)
-    return End(seq, end.segments + 1, last, head, over, end.torn + cut)
+    last = SealedSegment(
+        name=path.name, length=held, sha256=digest.hexdigest(), last_seq=seq, cut=cut
+    )
+    return JournalEnd(seq, end.segments + 1, last, head, over, end.torn + cut)
 
 
-def _in_place(path: Path, number: int, event: Event, last: Sealed | None, over: bool) -> None:
-    """Only a segment's first line opens it, sealing the one before; nothing follows the run's."""
+def _in_place(
+    path: Path, number: int, event: Event, last: SealedSegment | None, over: bool
+) -> None:
+    """Only a segment's first line opens it and seals the one before; no line follows run_sealed."""
     if isinstance(event, SegmentOpened) != (number == 1):
         raise JournalBroken(path, number, "a segment is opened by its first line")
     if over:
         raise JournalBroken(path, number, "a line follows the one that seals the run")
     if isinstance(event, SegmentOpened) and _counted(event.sealed) != last:
-        raise JournalBroken(path, number, _SEALS_NOT)
+        raise JournalBroken(path, number, _NOT_SEALED)
 
 
-def _counted(sealed: Sealed | None) -> Sealed | None:
-    """A seal without the torn bytes, which are named and count for nothing."""
+def _counted(sealed: SealedSegment | None) -> SealedSegment | None:
+    """A seal without the torn bytes, which are recorded and do not count."""
     return sealed and sealed.model_copy(update={"cut": 0})
 
 
-def _quick(raw: bytes, head: str, seq: int) -> Line | None:
-    """A line as nearly all are, in a fifth of the time; None where it needs a closer look."""
+def _quick(raw: bytes, head: str, seq: int) -> JournalLine | None:
+    """Parses a valid line in a fifth of the time; None if the line needs a closer check."""
     try:
         body = from_json(raw, cache_strings="keys")
         if body.pop("prev") != head or body.pop("seq") != seq:
             return None
         ts_ms = body.pop("ts_ms")
         del body["self"]
-        return Line(seq, ts_ms, _event(body))
+        return JournalLine(seq, ts_ms, _event(body))
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
 
 
-def _line(path: Path, number: int, raw: bytes, head: str, seq: int) -> Line:
+def _line(path: Path, number: int, raw: bytes, head: str, seq: int) -> JournalLine:
     body, event = _parse(path, number, raw)
     if body["prev"] != head:
         raise JournalBroken(path, number, "it does not follow the line before it")
     if body["seq"] != seq:
         raise JournalBroken(path, number, f"its number is {body['seq']}, not {seq}")
-    return Line(seq, body["ts_ms"], event)
+    return JournalLine(seq, body["ts_ms"], event)
 
 
 def _parse(path: Path, number: int, raw: bytes) -> tuple[dict[str, Any], Event]:
-    """A line that is whole in itself."""
+    """Parses a line and checks its own digest."""
     try:
-        body = json.loads(raw)  # knows half a surrogate pair, which a phone's text may hold
+        body = json.loads(raw)  # accepts half a surrogate pair, which a phone's text may hold
         own = body.pop("self")
         chained = {name: body[name] for name in ("seq", "ts_ms", "prev")}
         if own != _digest(canonical(body)) or canonical({**body, "self": own}) + b"\n" != raw:

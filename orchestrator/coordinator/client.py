@@ -1,7 +1,8 @@
-"""How does a worker speak to the coordinator? Each call may be repeated, so most of them are.
+"""A worker's client of the coordinator's HTTP API, with retries.
 
-A coordinator that is away (restarted, moved, overloaded) is waited for within a bound; a lease that
-has ended is said at once, because its holder must stop.
+Every call may be repeated, and all but renewals are, for a bounded time, while the coordinator is
+away (restarted, moved, overloaded). A lease that has ended is reported at once, since its holder
+must stop.
 """
 
 from __future__ import annotations
@@ -18,40 +19,49 @@ from pydantic import TypeAdapter
 from ..device.retry import COORDINATOR
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
-from .agents import AgentNews, Want
-from .lease import Answer, Finished, Lease, Retired, Wait
-from .messages import LEASE_HEADER, MANIFEST_HEADER, TOKEN_HEADER
+from .messages import (
+    LEASE_HEADER,
+    MANIFEST_HEADER,
+    TOKEN_HEADER,
+    AgentCommand,
+    AgentStatus,
+    DeviceRetired,
+    Lease,
+    LeaseAnswer,
+    NothingToLease,
+    RunFinished,
+)
 
-_ANSWER_S = 30.0  # beyond what a long poll is held
+_ANSWER_S = 30.0  # beyond the time that a lease request waits
 _AGENT_S = 120.0  # an engine makes, starts and removes a container
 _UPLOAD_S = 600.0
 _CHUNK = 1 << 18
 _AWAY = frozenset({502, 503, 504})
 _ENDED = frozenset({404, 410})
 _ANSWERS: dict[str, TypeAdapter[Any]] = {
-    kind.__name__.lower(): TypeAdapter(kind) for kind in (Lease, Wait, Finished, Retired)
+    kind.__name__: TypeAdapter(kind) for kind in (Lease, NothingToLease, RunFinished, DeviceRetired)
 }
-_NEWS: TypeAdapter[AgentNews] = TypeAdapter(AgentNews)
+_AGENT_STATUS: TypeAdapter[AgentStatus] = TypeAdapter(AgentStatus)
 
 T = TypeVar("T")
 
 
 class CoordinatorAway(EmufarmError):
-    """Nobody answers there, or not now."""
+    """The coordinator does not answer, or not now."""
 
     transient = True
 
 
 class CoordinatorRefused(EmufarmError):
-    """It answered, and said no; asking again would not help."""
+    """The coordinator refused the request; repeating it would not help."""
 
 
 class LeaseLost(EmufarmError):
-    """The lease has ended: whatever is still done under it is not scored."""
+    """The lease has ended: what is still done under it is not scored."""
 
 
 class CoordinatorClient:
-    """For one worker and its device. Safe to use from the thread that renews, too."""
+    """For one worker and its device. The thread that renews the lease may use it too."""
 
     def __init__(self, url: str, secret: str, *, worker: str, device: str) -> None:
         self._worker = worker
@@ -65,57 +75,59 @@ class CoordinatorClient:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def lease(self, wait: float = 20.0) -> Answer:
-        """The next lease; held at the coordinator for at most so long."""
-        # One name for all tries: a lease whose answer was lost on the way is given again.
-        ask = secrets.token_hex(8)
-        body = {"worker": self._worker, "device": self._device, "ask": ask, "wait": wait}
-        told = COORDINATOR(lambda: self._post("/v1/lease", body, wait + _ANSWER_S))
-        answer: Answer = _told(lambda: _ANSWERS[told.pop("answer")].validate_python(told))
+    def lease(self, wait: float = 20.0) -> LeaseAnswer:
+        """The next lease; the coordinator waits for one for at most so long."""
+        body = {
+            "worker": self._worker,
+            "device": self._device,
+            # The same for all tries: a lease whose answer was lost on the way is given again.
+            "request_id": secrets.token_hex(8),
+            "wait": wait,
+        }
+        fields = COORDINATOR(lambda: self._post("/v1/lease", body, wait + _ANSWER_S))
+        answer: LeaseAnswer = _parsed(
+            lambda: _ANSWERS[fields.pop("answer")].validate_python(fields)
+        )
         return answer
 
     def renew(self, token: str) -> float:
-        """Seconds until it ends; LeaseLost where it has. Not repeated: the next beat is."""
-        told = self._post("/v1/renew", {"token": token})
-        return _told(lambda: float(told["expires_s"]))
+        """Seconds until the lease ends; LeaseLost if it has ended. Not retried: the next renewal
+        follows soon."""
+        fields = self._post("/v1/renew", {"token": token})
+        return _parsed(lambda: float(fields["expires_s"]))
 
     def commit(self, token: str, bundle: Path) -> Literal["committed", "fenced"]:
-        """Send a sealed bundle; on return it is durable there. `fenced`: it came too late.
-
-        LeaseLost where the run cannot keep it at all.
-        """
+        """Send a sealed bundle; on return the coordinator has stored it durably. `fenced`: it came
+        too late to be scored. LeaseLost if the run cannot keep it at all."""
         packed = bundle.with_name(f"{bundle.name}.tar.zst")
         digest = manifest.digest(bundle)
         archive.pack(bundle, packed)
         try:
-            told = COORDINATOR(lambda: self._upload(token, digest, packed))
+            fields = COORDINATOR(lambda: self._upload(token, digest, packed))
         finally:
             packed.unlink()
-        result: Literal["committed", "fenced"] = "fenced"
-        if told.get("result") == "committed":
-            result = "committed"
-        return result
+        return "committed" if fields.get("result") == "committed" else "fenced"
 
     def give_back(self, token: str, reason: str) -> None:
         """The attempt did not happen: its bundle is not kept, and its number is given again."""
         with suppress(LeaseLost):  # it ended by itself: there is nothing left to give back
             COORDINATOR(lambda: self._post("/v1/return", {"token": token, "reason": reason}))
 
-    def agent(self, want: Want) -> AgentNews:
-        """Of this device's agent in a container. Repeated, it comes to the same."""
-        body = {"device": self._device, "want": want}
-        told = COORDINATOR(lambda: self._post("/v1/agent", body, _AGENT_S))
-        news: AgentNews = _told(lambda: _NEWS.validate_python(told))
-        return news
+    def agent(self, command: AgentCommand) -> AgentStatus:
+        """Command the container of this device's agent. Repeating a command changes nothing."""
+        body = {"device": self._device, "command": command}
+        fields = COORDINATOR(lambda: self._post("/v1/agent", body, _AGENT_S))
+        status: AgentStatus = _parsed(lambda: _AGENT_STATUS.validate_python(fields))
+        return status
 
     def device_started(self, facts: Mapping[str, Any]) -> None:
-        self._note({"event": "started", "worker": self._worker, "facts": dict(facts)})
+        self._report({"event": "started", "worker": self._worker, "facts": dict(facts)})
 
     def device_failed(self, phase: Literal["provision", "boot"], reason: str, text: str) -> None:
-        self._note({"event": "failed", "phase": phase, "reason": reason, "text": text[:4000]})
+        self._report({"event": "failed", "phase": phase, "reason": reason, "text": text[:4000]})
 
-    def _note(self, fields: dict[str, Any]) -> None:
-        body = {"device": self._device, "note": secrets.token_hex(8), **fields}
+    def _report(self, fields: dict[str, Any]) -> None:
+        body = {"device": self._device, "report_id": secrets.token_hex(8), **fields}
         COORDINATOR(lambda: self._post("/v1/device", body))
 
     def _upload(self, token: str, digest: str, packed: Path) -> dict[str, Any]:
@@ -138,10 +150,10 @@ class CoordinatorClient:
             raise CoordinatorAway(
                 f"the coordinator at {self._http.base_url} does not answer: {error!r}"
             ) from error
-        told: dict[str, Any] = _told(lambda: dict(answer.json()))
+        fields: dict[str, Any] = _parsed(lambda: dict(answer.json()))
         if answer.status_code == 200:
-            return told
-        text = f"the coordinator refused {path}: {told.get('error', answer.status_code)}"
+            return fields
+        text = f"the coordinator refused {path}: {fields.get('error', answer.status_code)}"
         if answer.status_code in _AWAY:
             raise CoordinatorAway(text)
         if answer.status_code in _ENDED:
@@ -155,9 +167,9 @@ def _pieces(path: Path) -> Iterator[bytes]:
             yield piece
 
 
-def _told(read: Callable[[], T]) -> T:
-    """What the answer says, where it is one of the coordinator's."""
+def _parsed(parse: Callable[[], T]) -> T:
+    """The parsed answer; CoordinatorAway if it is not one of a coordinator's."""
     try:
-        return read()
+        return parse()
     except (ValueError, KeyError, TypeError) as error:
         raise CoordinatorAway(f"what answers there is no coordinator: {error!r}") from error

@@ -1,6 +1,6 @@
-"""Who owns a run while it runs? One object: its ledger, its store of bundles, its lock.
+"""The coordinator of a run: grants and renews leases, takes commits, device reports and losses.
 
-Workers reach it through server.py, the fleet and the command line directly.
+Workers reach it through server.py; the fleet and the command line call it directly.
 """
 
 from __future__ import annotations
@@ -19,13 +19,20 @@ from ..evidence.archive import ArchiveLimits
 from ..outcome import Reason
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from . import history, schedule
-from .agents import Agents
-from .lease import Answer, Finished, Lease, Wait
-from .ledger import Ledger, Stopped
-from .messages import DeviceLoss, DeviceNote, LeaseAsk
-from .state import Held, new_state, renew, seen
-from .store import Store
+from . import durations, schedule
+from .bundle_store import BundleStore
+from .ledger import CoordinatorStopped, Ledger
+from .messages import (
+    AgentContainers,
+    DeviceLoss,
+    DeviceStartReport,
+    Lease,
+    LeaseAnswer,
+    LeaseRequest,
+    NothingToLease,
+    RunFinished,
+)
+from .state import OpenLease, mark_seen, new_state, renew
 from .transitions import (
     DeviceFailed,
     DeviceLost,
@@ -45,11 +52,11 @@ class NoSuchLease(EmufarmError):
 
 
 class LeaseEnded(EmufarmError):
-    """The lease ran out, was returned or settled; its holder must stop."""
+    """The lease expired, was returned or was settled; its holder must stop."""
 
 
 class Coordinator:
-    """`async with open_run(...)`; then leases, commits and facts until it is over."""
+    """Made by open_run, as an async context manager; owns the run's ledger and bundle store."""
 
     def __init__(
         self,
@@ -58,10 +65,11 @@ class Coordinator:
         settings: RunSettings,
         proven: Mapping[str, bool],
     ) -> None:
-        expected = history.expectations(plan.episodes, history.durations(run.parent, plan.agent))
+        known = durations.measured_durations(run.parent, plan.agent)
+        expected = durations.expectations(plan.episodes, known)
         self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
-        self._store = Store(run, ArchiveLimits())
+        self._store = BundleStore(run, ArchiveLimits())
         self._plan = plan
         self._proven = proven
         self._opening = RunOpened(
@@ -73,25 +81,25 @@ class Coordinator:
             settings=asdict(settings),
         )
         self._ledger = Ledger(run, self.state, self._opening)
-        self.agents: Agents | None = None  # where the fleet has containers for them
-        self._settling: dict[str, asyncio.Event] = {}  # token -> its bundle has been stored
+        self.agents: AgentContainers | None = None  # set where the fleet can run containers
+        self._storing: dict[str, asyncio.Event] = {}  # token -> set once its bundle is stored
         self._closing = asyncio.Event()
         self._clearing: asyncio.Task[None] | None = None
-        self._watch: asyncio.Task[None] | None = None
+        self._expiring: asyncio.Task[None] | None = None
         self._unpackers = ThreadPoolExecutor(_UNPACKERS, thread_name_prefix="unpack")
 
     async def __aenter__(self) -> Self:
         if not self.state.sealed:
-            kept = (*self.state.committed.values(), *self.state.fenced.values())
+            stored = (*self.state.committed.values(), *self.state.fenced.values())
             self._store.open()
-            self._clearing = asyncio.create_task(self._clear({each.bundle for each in kept}))
+            self._clearing = asyncio.create_task(self._clear({each.bundle for each in stored}))
         await self._ledger.begin()
-        self._watch = asyncio.create_task(self._expire())
+        self._expiring = asyncio.create_task(self._expire())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.hang_up()
-        for task in (self._watch, self._clearing):
+        for task in (self._expiring, self._clearing):
             if task is not None:
                 await task
         await asyncio.to_thread(self._unpackers.shutdown)
@@ -99,60 +107,64 @@ class Coordinator:
         await self._ledger.close()
 
     def hang_up(self) -> None:
-        """Answer everybody who waits for a lease; the end is near."""
+        """Answer every lease request that is waiting; the coordinator is about to close."""
         self._closing.set()
         self._ledger.wake_all()
 
-    # What workers ask for.
+    # Requests of workers.
 
-    async def lease(self, ask: LeaseAsk, gone: Callable[[], Awaitable[bool]]) -> Answer:
-        """A lease as soon as there is one, within the time the worker waits for it.
+    async def lease(
+        self, request: LeaseRequest, disconnected: Callable[[], Awaitable[bool]]
+    ) -> LeaseAnswer:
+        """A lease as soon as there is one, within the time that the worker waits.
 
-        `gone` says whether it still does: a lease for nobody would cost an attempt.
+        Nothing is granted to a worker that has disconnected: such a lease would cost an attempt.
         """
-        # Half a term, so that a device that waits is never taken for one that is away.
-        until = time.monotonic() + min(ask.wait, self.state.lease_s / 2)
+        # At most half a term, so that a device that waits still counts as live.
+        until = time.monotonic() + min(request.wait, self.state.lease_s / 2)
         while True:
             self._ledger.check()
             change = self._ledger.change
-            answer = await self._answer(ask)
-            if not isinstance(answer, Wait):
+            answer = await self._answer(request)
+            if not isinstance(answer, NothingToLease):
                 return answer
             left = until - time.monotonic()
             if left <= 0 or self._closing.is_set():
-                return Wait(0.0) if ask.wait else answer
+                return NothingToLease(0.0) if request.wait else answer
             await self._ledger.changed(change, left)
-            if await gone():
+            if await disconnected():
                 return answer
 
-    async def _answer(self, ask: LeaseAsk) -> Answer:
-        known = self.state.devices.get(ask.device)
+    async def _answer(self, request: LeaseRequest) -> LeaseAnswer:
+        known = self.state.devices.get(request.device)
         if known is not None and known.token is not None:
-            await self._settled(known.token)
+            await self._stored(known.token)
         now = time.monotonic()
-        held = self._held_by(ask.device)
-        if held is not None and held.granted.ask == ask.ask:
+        held = self._lease_of(request.device)
+        if held is not None and held.granted.request_id == request.request_id:
             renew(self.state, held.granted.token, now)
             await self._ledger.durable()
-            return self._leased(held.granted)
+            return self._as_lease(held.granted)
         if self.state.sealed:
-            return Finished()
+            return RunFinished()
         if held is not None:
             text = "its worker asked for another lease without ending this one"
-            self._ledger.record(schedule.lost(held, Reason.WORKER_LOST, text))
-        seen(self.state, ask.device, now)
-        nonce = secrets.token_hex(8)
-        decision = schedule.grant(self.state, ask.worker, ask.device, ask.ask, nonce, now)
+            self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text))
+        mark_seen(self.state, request.device, now)
+        decision = schedule.grant(
+            self.state, request.worker, request.device, request.request_id, secrets.token_hex(8),
+            now,
+        )  # fmt: skip
         if not isinstance(decision, LeaseGranted):
             return decision
         self._ledger.record(decision)
         await self._ledger.durable()
-        return self._leased(decision)
+        return self._as_lease(decision)
 
     def renew(self, token: str) -> float:
-        """A full term; how many seconds that is."""
+        """Give the lease a full term, and return its seconds."""
         self._ledger.check()
-        self._known(token)
+        self._granted(token)
         if not renew(self.state, token, time.monotonic()):
             raise LeaseEnded(f"the lease {token} has ended")
         return self.state.lease_s
@@ -160,28 +172,28 @@ class Coordinator:
     async def give_back(self, token: str, reason: str) -> None:
         """The attempt did not happen. A lease that has ended stays ended."""
         self._ledger.check()
-        self._known(token)
-        await self._settled(token)
+        self._granted(token)
+        await self._stored(token)
         held = self.state.leases.get(token)
         if held is None:
             raise LeaseEnded(f"the lease {token} has ended")
-        self._ledger.record(schedule.returned(held, reason))
+        self._ledger.record(schedule.lease_returned(held, reason))
         await self._ledger.durable()
 
     def spool(self) -> IO[bytes]:
-        """Where an upload is put while it arrives."""
+        """A temporary file for an upload that is arriving."""
         self._ledger.check()
         return self._store.spool()
 
     async def commit(
         self, token: str, digest: str, upload: IO[bytes]
     ) -> Literal["committed", "fenced"]:
-        """Store the bundle, then write its line. Sent again, it gets the same answer."""
-        if self._clearing is not None:  # a sender that goes away must not end it
+        """Store the bundle, then journal it. The same commit, repeated, gets the same answer."""
+        if self._clearing is not None:  # a sender that disconnects must not cancel it
             await asyncio.shield(self._clearing)
         self._ledger.check()
-        granted = self._known(token)
-        await self._settled(token)
+        granted = self._granted(token)
+        await self._stored(token)
         done = self.state.committed.get(token) or self.state.fenced.get(token)
         if done is not None and done.manifest == digest:
             await self._ledger.durable()
@@ -189,60 +201,62 @@ class Coordinator:
         if self.state.sealed or token in self.state.fenced:
             raise LeaseEnded(f"the lease {token} has ended, and its bundle cannot be kept")
         scored = token in self.state.leases
-        self._settling[token] = asyncio.Event()
+        self._storing[token] = asyncio.Event()
         try:
-            take = asyncio.get_running_loop().run_in_executor(
+            stored = await asyncio.get_running_loop().run_in_executor(
                 self._unpackers, self._store.take, upload, granted, digest, scored
             )
-            stored = await take
             self._ledger.record(
-                schedule.settle(self.state, token, stored.record, digest, stored.bundle)
+                schedule.bundle_stored(self.state, token, stored.record, digest, stored.bundle)
             )
         except OSError as error:
             self.disk_failed(error)
             raise
         finally:
-            self._settling.pop(token).set()
+            self._storing.pop(token).set()
         await self._ledger.durable()
         return "committed" if scored else "fenced"
 
     def disk_failed(self, error: OSError) -> None:
-        """Stopped, where this error says that the run's disk is full or broken."""
+        """Raises CoordinatorStopped if the error says that the run's disk is full or broken."""
         self._ledger.disk_failed(error)
 
-    # What the fleet, the command line and admins say.
+    # Reports of workers and of the fleet.
 
-    async def device(self, note: DeviceNote) -> None:
-        """A device start, successful or not. Not an attempt."""
+    async def device(self, report: DeviceStartReport) -> None:
+        """A device start, successful or not. It is no attempt."""
         self._ledger.check()
-        known = self.state.devices.get(note.device)
-        if known is not None and known.note == note.note:
-            pass  # said before; its answer was lost on the way
-        elif note.phase is None:
+        known = self.state.devices.get(report.device)
+        if known is not None and known.report_id == report.report_id:
+            pass  # repeated: its answer was lost on the way
+        elif report.phase is None:
             started = DeviceStarted(
-                device=note.device, note=note.note, worker=note.worker, facts=note.facts
+                device=report.device,
+                report_id=report.report_id,
+                worker=report.worker,
+                facts=report.facts,
             )
             self._ledger.record(started)
-            seen(self.state, note.device, time.monotonic())
+            mark_seen(self.state, report.device, time.monotonic())
         else:
             failed = DeviceFailed(
-                device=note.device,
-                note=note.note,
-                phase=note.phase,
-                reason=note.reason,
-                cause=note.cause,
-                exit_code=note.exit_code,
-                text=note.text,
+                device=report.device,
+                report_id=report.report_id,
+                phase=report.phase,
+                reason=report.reason,
+                cause=report.cause,
+                exit_code=report.exit_code,
+                text=report.text,
             )
             self._ledger.record(failed)
         await self._ledger.durable()
 
     async def device_lost(self, loss: DeviceLoss) -> None:
-        """The pair is gone: its lease ends at once, unless its bundle is here already."""
+        """A device or its worker is gone: its lease ends at once, unless its bundle is here."""
         self._ledger.check()
-        held = self._held_by(loss.device)
-        if held is not None and held.granted.token not in self._settling:
-            self._ledger.record(schedule.lost(held, loss.reason, loss.text))
+        held = self._lease_of(loss.device)
+        if held is not None and held.granted.token not in self._storing:
+            self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text))
         lost = DeviceLost(
             device=loss.device,
             reason=loss.reason,
@@ -253,8 +267,10 @@ class Coordinator:
         self._ledger.record(lost)
         await self._ledger.durable()
 
+    # What the application reads and decides.
+
     def subscribe(self, listener: Callable[[Event], None]) -> None:
-        """Called with every transition, on the event loop; it must not wait."""
+        """The listener is called with every transition, on the event loop; it must not block."""
         self._ledger.listeners.append(listener)
 
     def view(self) -> dict[str, Any]:
@@ -268,17 +284,17 @@ class Coordinator:
 
     @property
     def stopped(self) -> EmufarmError | None:
-        """Why nothing more is granted, where the run's folder cannot be written."""
+        """Why nothing more is granted: the run's folder cannot be written."""
         return self._ledger.stopped
 
     @property
     def stuck(self) -> bool:
-        """Nothing goes on unless another device comes."""
+        """No progress is possible unless another device comes."""
         return schedule.stuck(self.state)
 
     async def seal(self, files: Mapping[str, str] | None = None) -> None:
-        """The last line, once every episode is decided; `files` are the run's own documents, final
-        by now, by their sha256."""
+        """Write the journal's last line, once every episode is decided. `files` are the sha256 of
+        the run's own documents, which do not change any more."""
         if self.state.sealed:
             return
         assert self.state.finished, "a run is sealed when every episode is decided"
@@ -287,9 +303,9 @@ class Coordinator:
         self._ledger.record(sealed)
         await self._ledger.durable()
 
-    # Inside.
+    # Internals.
 
-    def _leased(self, granted: LeaseGranted) -> Lease:
+    def _as_lease(self, granted: LeaseGranted) -> Lease:
         episode = self.state.episodes[granted.episode]
         case = self._plan.case(episode.case)
         return Lease(
@@ -306,35 +322,36 @@ class Coordinator:
             proven=self._proven.get(case.id),
         )
 
-    def _held_by(self, device: str) -> Held | None:
+    def _lease_of(self, device: str) -> OpenLease | None:
         known = self.state.devices.get(device)
         return self.state.leases[known.token] if known and known.token else None
 
-    def _known(self, token: str) -> LeaseGranted:
+    def _granted(self, token: str) -> LeaseGranted:
         granted = self.state.granted.get(token)
         if granted is None:
             raise NoSuchLease(f"no lease {token} was granted in this run")
         return granted
 
-    async def _settled(self, token: str) -> None:
-        """Wait for a bundle of this token that is being stored; its size bounds that."""
-        while (settling := self._settling.get(token)) is not None:
-            await settling.wait()
+    async def _stored(self, token: str) -> None:
+        """Wait until a bundle of this token that is being stored is stored; its size bounds it."""
+        while (storing := self._storing.get(token)) is not None:
+            await storing.wait()
 
     async def _clear(self, journaled: Collection[str]) -> None:
-        """Beside everything but commits: a long run's folders take a while to look through."""
+        """Runs beside everything but commits: the folders of a long run take a while to read."""
         try:
             await asyncio.to_thread(self._store.clear, journaled)
         except OSError as error:
-            self._ledger.stop(Stopped(f"what a dead coordinator left cannot be cleared: {error}"))
+            text = f"what a dead coordinator left cannot be cleared: {error}"
+            self._ledger.stop(CoordinatorStopped(text))
 
     async def _expire(self) -> None:
         tick = min(1.0, self.state.lease_s / 10)
         while not self._closing.is_set() and not self.state.sealed:
             try:
-                for event in schedule.expired(self.state, time.monotonic(), self._settling):
+                for event in schedule.expired(self.state, time.monotonic(), self._storing):
                     self._ledger.record(event)
                 await self._ledger.durable()
-            except Stopped:
-                return  # told to everybody who asks, and to the command line by `over`
+            except CoordinatorStopped:
+                return  # every caller gets the reason, and the application through `over`
             await self._ledger.changed(self._closing, tick)

@@ -1,9 +1,9 @@
-"""How does a transition become durable? Lines appended, synced in groups.
+"""Writes the journal: appends lines to its open segment and syncs them in groups.
 
-`append` orders its lines at once and returns when they are on disk; while one sync runs, what
-arrives waits for the next, so a hundred commits cost two syncs. A segment appears whole: its first
-line is synced before the file has its name. After a failed write nothing more is written: what was
-not acknowledged is read, or cut, at the next start.
+`append` orders its lines at once and returns when they are on disk. Lines that arrive while a sync
+runs wait for the next one, so a hundred commits cost two syncs. A segment appears whole: its first
+line is synced before the file gets its name. After a failed write nothing more is written; lines
+that were not acknowledged are read, or cut, at the next start.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from ..errors import EmufarmError
 from ..evidence.manifest import sync_folder
-from .chain import End, encode, head_after, segment_name
+from .chain import JournalEnd, encode, head_after, segment_name
 from .transitions import Event, SegmentOpened
 
 
 class JournalUnwritable(EmufarmError):
-    """Nothing can be written down any more, so nothing more may be promised."""
+    """The journal cannot be written, so nothing more may be acknowledged."""
 
     def __init__(self, path: Path, error: OSError) -> None:
         why = error.strerror or type(error).__name__
@@ -33,10 +33,10 @@ def wall_ms() -> int:
 
 
 class Journal:
-    """The open last segment. One event loop, one owner."""
+    """The open last segment. One event loop uses it, and one owner."""
 
-    def __init__(self, folder: Path, end: End, now_ms: Callable[[], int] = wall_ms) -> None:
-        """Open the next segment after this end, sealing the last one."""
+    def __init__(self, folder: Path, end: JournalEnd, now_ms: Callable[[], int] = wall_ms) -> None:
+        """Open the next segment after this end, and seal the one before."""
         self.path = folder / segment_name(end.segments + 1)
         self._now_ms = now_ms
         self._seq = end.count
@@ -67,20 +67,20 @@ class Journal:
         return file
 
     def queue(self, events: Sequence[Event]) -> None:
-        """Give the events their place; nothing is promised before the next `durable`."""
+        """Order the events; nothing may be acknowledged before the next `durable`."""
         if self.failure is not None:
             raise self.failure
         self._queued += [self._encode(event) for event in events]
 
     async def durable(self) -> None:
-        """Everything queued so far is on disk, or JournalUnwritable."""
+        """Wait until everything queued so far is on disk, or raise JournalUnwritable."""
         wanted = self._seq
         while self._synced < wanted:
             if self.failure is not None:
                 raise self.failure
             if self._flusher is None:
                 self._flusher = asyncio.create_task(self._flush())
-            # A caller that goes away must not take the others' sync with it.
+            # A caller that is cancelled must not cancel the sync that others wait for.
             await asyncio.shield(self._flusher)
 
     async def append(self, events: Sequence[Event]) -> None:
@@ -88,7 +88,7 @@ class Journal:
         await self.durable()
 
     async def close(self) -> None:
-        """What is queued, written; then no more. After a failure there is nothing to write."""
+        """Write what is queued and close the segment. After a failure nothing is written."""
         try:
             if self.failure is None:
                 await self.durable()

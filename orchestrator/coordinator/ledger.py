@@ -1,8 +1,7 @@
-"""How do the state and the journal stay one? Every transition passes through here.
+"""The ledger applies each transition to the state and appends it to the journal, in one step.
 
-A transition is applied and given its place in the journal in one step, and may be answered once
-`durable` has returned. Where it cannot be made durable the ledger stops: nothing more is promised,
-and the run is resumed from what the journal holds.
+A request may be answered once `durable` has returned. If a transition cannot be made durable, the
+ledger stops: nothing more is acknowledged, and the run is resumed from what the journal holds.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from .transitions import AttemptCommitted, AttemptLost, Event, LeaseGranted, Run
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
-class RunOver(EmufarmError):
+class RunAlreadySealed(EmufarmError):
     """The run is sealed: nothing more is written."""
 
 
-class Stopped(EmufarmError):
-    """The run's folder cannot be written, so nothing more is promised."""
+class CoordinatorStopped(EmufarmError):
+    """The run's folder cannot be written, so nothing more is acknowledged."""
 
 
 class Ledger:
     def __init__(self, run: Path, state: State, opening: RunOpened) -> None:
-        """Replay the run's journal, and open the next segment; a sealed run stays as it is.
+        """Replay the run's journal and open its next segment; a sealed run is not changed.
 
-        UsageError where it was opened with another plan.
+        UsageError if the run was opened with another plan.
         """
         self.state = state
         self.over = asyncio.Event()  # every episode is decided, or the ledger stopped
@@ -43,17 +42,17 @@ class Ledger:
         self._run = run
         self._wake = asyncio.Event()  # replaced whenever it is set
         self._opening = opening
-        walk = chain.Walk(run / chain.FOLDER)
-        for line in walk:
+        reader = chain.JournalReader(run / chain.FOLDER)
+        for line in reader:
             if isinstance(line.event, RunOpened):
                 self._same_plan(line.event)
             apply(state, line.event, time.monotonic())
-        self._journal = None if walk.end.sealed else Journal(run / chain.FOLDER, walk.end)
+        self._journal = None if reader.end.sealed else Journal(run / chain.FOLDER, reader.end)
         if self._journal is not None:
             apply(state, self._journal.opened, time.monotonic())
 
     async def begin(self) -> None:
-        """The run's first line, and what a coordinator that died left to be concluded."""
+        """Record the run's first line, or the decisions that a killed coordinator left out."""
         if self._journal is not None:
             if self.state.opened is None:
                 self.record(self._opening)
@@ -63,9 +62,9 @@ class Ledger:
             self.over.set()
 
     def record(self, event: Event) -> None:
-        """Apply and queue, then whatever follows from it."""
+        """Apply and queue the event, then the decisions that follow from it."""
         if self._journal is None or self.state.sealed:
-            raise RunOver(f"{self._run.name} is sealed: nothing more is written")
+            raise RunAlreadySealed(f"{self._run.name} is sealed: nothing more is written")
         try:
             self._journal.queue([event])
         except JournalUnwritable as error:
@@ -91,24 +90,24 @@ class Ledger:
             raise self.stop(error) from error
 
     def disk_failed(self, error: OSError) -> None:
-        """A bundle could not be stored: Stopped where the disk is why."""
+        """A bundle could not be stored: raises CoordinatorStopped if the disk is the cause."""
         if error.errno in _DISK:
             text = f"{self._run} cannot be written ({error.strerror}); make room there, then resume"
-            raise self.stop(Stopped(text)) from error
+            raise self.stop(CoordinatorStopped(text)) from error
 
-    def stop(self, error: EmufarmError) -> Stopped:
-        """Nothing more is promised; everybody who asks is told why."""
+    def stop(self, error: EmufarmError) -> CoordinatorStopped:
+        """Acknowledge nothing more; every later request gets the reason."""
         self.stopped = self.stopped or error
         self.over.set()
         self.wake_all()
-        return Stopped(str(self.stopped))
+        return CoordinatorStopped(str(self.stopped))
 
     def check(self) -> None:
         if self.stopped is not None:
-            raise Stopped(str(self.stopped))
+            raise CoordinatorStopped(str(self.stopped))
 
     async def changed(self, since: asyncio.Event, seconds: float) -> None:
-        """Until something happened after `since` was taken, or the time has passed."""
+        """Wait until an event happened after `since` was taken, or the time has passed."""
         try:
             async with asyncio.timeout(seconds):
                 await since.wait()
@@ -117,7 +116,7 @@ class Ledger:
 
     @property
     def change(self) -> asyncio.Event:
-        """Set at the next transition that may make something leasable, or end the run."""
+        """Set at the next transition that may make an episode leasable or end the run."""
         return self._wake
 
     def wake_all(self) -> None:

@@ -1,16 +1,20 @@
-"""What may be said to the coordinator, field by field. Unknown fields are refused."""
+"""The messages of the coordinator's API: requests, leases and other answers, with their fields.
+
+Unknown fields of a request are refused.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..events.canonical import canonical
 from ..outcome import Cause, Reason, loss_reason
-from .agents import Want
+from ..settings import Limits
 
-TOKEN_HEADER = "X-Emufarm-Token"  # who is speaking: the worker's or the admin's secret
+TOKEN_HEADER = "X-Emufarm-Token"  # the secret of the sender: the workers' or the admins'
 LEASE_HEADER = "X-Emufarm-Lease"  # a commit's fencing token
 MANIFEST_HEADER = "X-Emufarm-Manifest"  # a commit's manifest digest
 
@@ -19,36 +23,104 @@ Token = Annotated[str, Field(min_length=1, max_length=300)]
 Text = Annotated[str, Field(max_length=4096)]
 
 
+# Answers to a lease request.
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The exclusive, expiring, fenced right to one attempt."""
+
+    token: str  # for fencing: <episode>/<attempt>/<nonce>
+    episode: str
+    attempt: int  # from 1
+    seed: int
+    variant: str
+    case: dict[str, Any]  # cases.model.Case, as JSON
+    site: dict[str, str]
+    agent: str
+    expires_s: float  # from now; renew well before
+    limits: Limits  # the run's, which its manifest records
+    proven: bool | None = None  # its controls passed on this image; None: not checked
+
+
+@dataclass(frozen=True)
+class NothingToLease:
+    """No episode can be leased to this device now; it may ask again after so long."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    """Every episode is decided: the worker may leave."""
+
+
+@dataclass(frozen=True)
+class DeviceRetired:
+    """This device gets no more leases: its worker may leave."""
+
+    reason: str
+
+
+LeaseAnswer = Lease | NothingToLease | RunFinished | DeviceRetired
+
+
+# Agents in images: the fleet runs them, a new container for every attempt.
+
+AgentCommand = Literal["start", "describe_end", "remove"]
+
+
+@dataclass(frozen=True)
+class AgentStatus:
+    """Where an agent's container is reached, or how it ended; and whose fault that is."""
+
+    url: str = ""
+    text: str = ""
+    fault: Literal["", "agent", "farm"] = ""
+
+
+class AgentContainers(Protocol):
+    """Implemented by a fleet that can run containers."""
+
+    async def agent(self, device: str, command: AgentCommand) -> AgentStatus:
+        """`start`: a new container for this device; an earlier one is removed. `describe_end`: how
+        it ended, or that it runs. `remove`: nothing of it is left."""
+        ...
+
+
+# Requests.
+
+
 class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class LeaseAsk(Message):
+class LeaseRequest(Message):
     worker: Name
     device: Name
-    ask: Name  # one per question; repeated, it gets the same answer
-    wait: float = Field(default=0, ge=0, le=60)  # seconds it may be held until there is one
+    request_id: Name  # the same request, repeated, gets the same lease
+    wait: float = Field(default=0, ge=0, le=60)  # seconds to wait for a lease
 
 
-class Renew(Message):
+class RenewRequest(Message):
     token: Token
 
 
-class Return(Message):
+class ReturnRequest(Message):
     token: Token
     reason: Text
 
 
-class AgentAsk(Message):
+class AgentRequest(Message):
     device: Name
-    want: Want
+    command: AgentCommand
 
 
-class DeviceNote(Message):
-    """A device start, from its worker or its fleet."""
+class DeviceStartReport(Message):
+    """A device started or failed to start. Sent by its worker or its fleet."""
 
     device: Name
-    note: Name  # one per start; repeated, it is the same start
+    report_id: Name  # the same report, repeated, is the same start
     event: Literal["started", "failed"]
     worker: Name | Literal[""] = ""
     phase: Literal["provision", "boot"] | None = None
@@ -61,11 +133,11 @@ class DeviceNote(Message):
     @field_validator("facts")
     @classmethod
     def can_be_journaled(cls, facts: dict[str, Any]) -> dict[str, Any]:
-        canonical(facts)  # ValueError where a number is not one
+        canonical(facts)  # ValueError for NaN and infinities
         return facts
 
     @model_validator(mode="after")
-    def failed_somewhere(self) -> DeviceNote:
+    def has_a_phase_if_it_failed(self) -> DeviceStartReport:
         if (self.event == "failed") != (self.phase is not None):
             raise ValueError("phase says where a failed start failed, and only that")
         return self

@@ -1,7 +1,7 @@
-"""Which episodes wait for a lease, and in which order? The longest expected first.
+"""The queue of episodes that wait for a lease, ordered by expected duration, longest first.
 
-Ties stand in the plan's order; one that comes back stands before its equals. Neither adding nor
-taking out grows dearer with the number that waits.
+Equal episodes keep the plan's order; an episode that is put back goes before its equals. The cost
+of adding and removing does not grow with the length of the queue.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 
 class Pending:
-    """Rows of equal expectation: as many as there are kinds of episodes, so few."""
+    """Rows of equal expected duration: as many as there are kinds of episodes, which are few."""
 
     def __init__(self, episodes: Iterable[str], expected: Mapping[str, float]) -> None:
         self._expected = expected
         self._rows: dict[float, OrderedDict[str, None]] = {}
         for id in episodes:
             self._rows.setdefault(expected[id], OrderedDict())[id] = None
-        self._order = sorted(self._rows)  # the longest is the last, where a list is cut for nothing
+        self._order = sorted(self._rows)  # the longest is last, where a list is cut cheaply
 
     def __iter__(self) -> Iterator[str]:
         for seconds in reversed(self._order):
@@ -33,7 +33,7 @@ class Pending:
 
     @property
     def expected_s(self) -> float:
-        """Of all that wait."""
+        """The sum over the queue."""
         return sum(seconds * len(row) for seconds, row in self._rows.items())
 
     def put_back(self, id: str) -> None:
@@ -46,7 +46,7 @@ class Pending:
         row.move_to_end(id, last=False)
 
     def take(self, id: str) -> None:
-        """Nothing where it does not wait."""
+        """Remove it, if it is in the queue."""
         seconds = self._expected[id]
         row = self._rows.get(seconds)
         if row is None or id not in row:

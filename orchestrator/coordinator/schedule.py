@@ -1,11 +1,11 @@
-"""Who gets which episode, and what follows from how an attempt ended? Pure decisions.
+"""The scheduler: which device gets which episode, retries, quarantine and the end of an episode.
 
-No clock, no disk, no network: `now` and the nonce are arguments. A decision is a transition that
-the caller applies and journals, or a word for the worker.
+Pure: no clock, no disk, no network; `now` and the nonce are arguments. A decision is a transition
+that the caller applies and journals, or an answer to the worker.
 
-- Longest expected first; one lease per device.
-- Only infrastructure earns another attempt, bounded, and on a device that has not tried the
-  episode where a live one exists.
+- The episode that is expected to take longest is leased first; a device has one lease at a time.
+- Only an infrastructure failure earns another attempt. Attempts are bounded, and a retry goes to a
+  device that has not tried the episode, if a live one exists.
 - An episode is decided by its first attempt that is not infra_failed, or by its last.
 """
 
@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator
 
 from ..evidence.attempt import AttemptRecord
 from ..outcome import Blame, Judgement, Outcome, Phase, Reason
-from .lease import Finished, Retired, Wait
-from .state import Held, State
+from .messages import DeviceRetired, NothingToLease, RunFinished
+from .state import OpenLease, State
 from .transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -27,32 +27,38 @@ from .transitions import (
     LeaseReturned,
 )
 
-QUARANTINE_AFTER = 3  # episodes in a row that a device failed
+QUARANTINE_AFTER = 3  # episodes in a row that ended infra_failed on a device
 _AGAIN_S = 1.0
 
 
 def grant(
-    state: State, worker: str, device: str, ask: str, nonce: str, now: float
-) -> LeaseGranted | Wait | Finished | Retired:
-    """The answer for a device that holds no lease."""
+    state: State, worker: str, device: str, request_id: str, nonce: str, now: float
+) -> LeaseGranted | NothingToLease | RunFinished | DeviceRetired:
+    """The answer to a lease request of a device that holds no lease."""
     known = state.devices.get(device)
     assert known is None or known.token is None, f"{device} holds a lease"
     if state.finished:
-        return Finished()
+        return RunFinished()
     if known is not None and known.quarantined:
-        return Retired(known.quarantined)
+        return DeviceRetired(known.quarantined)
     for id in state.pending:
         if may_try(state, id, device, now):
             attempt = len(state.progress[id].ended) + 1
             token = f"{id}/{attempt}/{nonce}"
             return LeaseGranted(
-                token=token, episode=id, attempt=attempt, device=device, worker=worker, ask=ask
+                token=token,
+                episode=id,
+                attempt=attempt,
+                device=device,
+                worker=worker,
+                request_id=request_id,
             )
-    return Wait(_AGAIN_S)
+    return NothingToLease(_AGAIN_S)
 
 
 def may_try(state: State, episode: str, device: str, now: float) -> bool:
-    """Not on a device that failed it, while a live one has not; then not where it failed last."""
+    """Not on a device where it failed while a live one has not tried it; then not where it failed
+    last."""
     tried = [event.device for event in state.progress[episode].ended]
     if device not in tried:
         return True
@@ -61,27 +67,27 @@ def may_try(state: State, episode: str, device: str, now: float) -> bool:
 
 
 def live(state: State, now: float) -> Iterator[str]:
-    """Devices that hold a lease, or whose worker was heard within a lease's term."""
+    """Devices that hold a lease, or whose worker sent a request within a lease's term."""
     for name, device in state.devices.items():
-        heard = device.seen is not None and now - device.seen < state.lease_s
-        if not device.quarantined and (device.token is not None or heard):
+        recent = device.seen is not None and now - device.seen < state.lease_s
+        if not device.quarantined and (device.token is not None or recent):
             yield name
 
 
 def expired(state: State, now: float, spared: Collection[str] = ()) -> list[AttemptLost]:
-    """Leases that ran out; those whose bundle is just being stored are spared."""
+    """Ends the leases that expired, except those whose bundle is being stored."""
     return [
-        lost(held, Reason.LEASE_EXPIRED, f"not renewed for {state.lease_s:g} s")
+        attempt_lost(held, Reason.LEASE_EXPIRED, f"not renewed for {state.lease_s:g} s")
         for token, held in state.leases.items()
         if held.expires <= now and token not in spared
     ]
 
 
-def lost(held: Held, reason: Reason, text: str) -> AttemptLost:
+def attempt_lost(held: OpenLease, reason: Reason, text: str) -> AttemptLost:
     """An attempt that ended without a bundle."""
     granted = held.granted
     judgement = Judgement(
-        # What the agent did by then is unknown, and so are its effects.
+        # Nobody knows what the agent had done, so its effects are unknown.
         Outcome.INFRA_FAILED, Blame.INFRA, Phase.AGENT, reason, text, violations_known=False
     )  # fmt: skip
     return AttemptLost(
@@ -93,7 +99,7 @@ def lost(held: Held, reason: Reason, text: str) -> AttemptLost:
     )
 
 
-def returned(held: Held, reason: str) -> LeaseReturned:
+def lease_returned(held: OpenLease, reason: str) -> LeaseReturned:
     granted = held.granted
     return LeaseReturned(
         token=granted.token,
@@ -104,10 +110,10 @@ def returned(held: Held, reason: str) -> LeaseReturned:
     )
 
 
-def settle(
+def bundle_stored(
     state: State, token: str, record: AttemptRecord, manifest: str, bundle: str
 ) -> AttemptCommitted | AttemptFenced:
-    """The word on a bundle that is stored: scored where its lease is open, else only kept."""
+    """A stored bundle is scored if its lease is open; otherwise it is only kept."""
     granted = state.granted[token]
     kind = AttemptCommitted if token in state.leases else AttemptFenced
     return kind(
@@ -126,7 +132,7 @@ def settle(
 
 
 def decision_due(state: State, episode: str) -> EpisodeDecided | None:
-    """The episode's last word, once its attempts have one."""
+    """The episode's decision, once its attempts allow one."""
     progress = state.progress[episode]
     if progress.decided or not progress.ended:
         return None
@@ -142,7 +148,8 @@ def decision_due(state: State, episode: str) -> EpisodeDecided | None:
 
 
 def quarantine_due(state: State, device: str) -> DeviceQuarantined | None:
-    """A device that failed several episodes in a row; one bad case alone blames no device."""
+    """Quarantine for a device on which several episodes in a row failed; one bad case alone is not
+    held against a device."""
     known = state.devices.get(device)
     if known is None or known.quarantined or len(known.failing) < QUARANTINE_AFTER:
         return None
@@ -155,7 +162,7 @@ def quarantine_due(state: State, device: str) -> DeviceQuarantined | None:
 
 
 def stuck(state: State) -> bool:
-    """Episodes are left, nobody holds a lease, and every device that came is in quarantine."""
+    """Episodes are undecided, no lease is open, and every known device is in quarantine."""
     devices = [device for device in state.devices.values() if device.seen is not None]
     devices += [device for device in state.devices.values() if device.quarantined]
     return (

@@ -1,9 +1,9 @@
-"""Where does the run stand? Every journaled event applied in order, and nothing else.
+"""The state of a run: its episodes, devices and leases, made by applying the journal's events.
 
-No clock, no disk, no network: `now` (monotonic seconds) is an argument. Leases' terms count from
-the moment an event is applied, so after a restart every open lease has a full term again.
-The State has one owner, the coordinator, which alone applies; all is changed in place, since a
-long journal changes it half a million times before the first lease is given.
+No clock, no disk, no network: `now` (monotonic seconds) is an argument. A lease's term counts from
+the moment its event is applied, so after a restart every open lease has a full term again.
+Only the coordinator applies events. The state is changed in place, since a long journal changes it
+half a million times before the first lease is granted.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ from .transitions import (
 )
 
 
-class Held(NamedTuple):
-    """An open lease."""
+class OpenLease(NamedTuple):
+    """A lease that was granted and has not ended."""
 
     granted: LeaseGranted
     since: float
     expires: float
 
 
-class Kept(NamedTuple):
-    """A bundle that has its line."""
+class BundleReference(NamedTuple):
+    """A stored bundle whose line is in the journal."""
 
     manifest: str  # digest
     bundle: str  # folder, from the run's
 
 
 @dataclass(slots=True)
-class Progress:
-    """What is known of one episode."""
+class EpisodeProgress:
+    """The attempts of one episode, its open lease and its outcome."""
 
     ended: tuple[AttemptLost | AttemptCommitted, ...] = ()  # its attempts, until it is decided
     token: str | None = None  # of its open lease
@@ -60,13 +60,13 @@ class Progress:
 
 @dataclass(slots=True)
 class DeviceState:
-    """What is known of one device; `seen` is of this process and never journaled."""
+    """The state of one device; `seen` is never journaled."""
 
-    seen: float | None = None  # when its worker was last heard; None: gone, or not yet
+    seen: float | None = None  # time of its worker's last request; None: it is lost, or none came
     token: str | None = None  # of its open lease
     quarantined: str = ""  # why
-    failing: frozenset[str] = frozenset()  # episodes of its unbroken run of infra failures
-    note: str = ""  # its last start's
+    failing: frozenset[str] = frozenset()  # episodes that failed on it since it last succeeded
+    report_id: str = ""  # of its last start
     starts: int = 0
     failed_starts: int = 0
     attempts: int = 0
@@ -80,12 +80,12 @@ class State:
     lease_s: float
     attempts: int  # allowed for one episode
     pending: Pending
-    progress: dict[str, Progress] = field(default_factory=dict)
+    progress: dict[str, EpisodeProgress] = field(default_factory=dict)
     devices: dict[str, DeviceState] = field(default_factory=dict)
-    leases: dict[str, Held] = field(default_factory=dict)
+    leases: dict[str, OpenLease] = field(default_factory=dict)
     granted: dict[str, LeaseGranted] = field(default_factory=dict)  # every token ever
-    committed: dict[str, Kept] = field(default_factory=dict)  # by token
-    fenced: dict[str, Kept] = field(default_factory=dict)  # by token
+    committed: dict[str, BundleReference] = field(default_factory=dict)  # by token
+    fenced: dict[str, BundleReference] = field(default_factory=dict)  # by token
     outcomes: Counter[Outcome] = field(default_factory=Counter)  # of the episodes decided
     infra_attempts: int = 0
     measured: int = 0  # attempts that were committed and not cut short by infrastructure
@@ -112,30 +112,30 @@ def new_state(
         expected=expected,
         lease_s=lease_s,
         attempts=attempts,
-        progress={id: Progress() for id in by_id},
+        progress={id: EpisodeProgress() for id in by_id},
         pending=Pending(by_id, expected),
     )
 
 
-def seen(state: State, device: str, now: float) -> None:
-    """Its worker was heard."""
+def mark_seen(state: State, device: str, now: float) -> None:
+    """A request of the device's worker came."""
     _device(state, device).seen = now
 
 
 def renew(state: State, token: str, now: float) -> bool:
-    """Give an open lease a full term; False where it is not open any more."""
+    """Give an open lease a full term; False if it has ended."""
     held = state.leases.get(token)
     if held is None:
         return False
     state.leases[token] = held._replace(expires=now + state.lease_s)
-    seen(state, held.granted.device, now)
+    mark_seen(state, held.granted.device, now)
     return True
 
 
 def apply(state: State, event: Event, now: float) -> None:
-    """What the event changes. It was decided before, so nothing is refused here."""
+    """Change the state by one event. Events are decided before, so none is refused here."""
     match event:
-        case LeaseGranted():  # the frequent ones first
+        case LeaseGranted():  # the most frequent events come first
             _grant(state, event, now)
         case EpisodeDecided():
             progress = state.progress[event.episode]
@@ -148,7 +148,7 @@ def apply(state: State, event: Event, now: float) -> None:
             _release(state, event)
             state.pending.put_back(event.episode)
         case AttemptFenced():
-            state.fenced[event.token] = Kept(event.manifest, event.bundle)
+            state.fenced[event.token] = BundleReference(event.manifest, event.bundle)
         case SegmentOpened():
             for device in state.devices.values():
                 device.quarantined, device.failing = "", frozenset()
@@ -156,11 +156,11 @@ def apply(state: State, event: Event, now: float) -> None:
             state.opened = event
         case DeviceStarted():
             device = _device(state, event.device)
-            device.note = event.note
+            device.report_id = event.report_id
             device.starts += 1
         case DeviceFailed():
             device = _device(state, event.device)
-            device.seen, device.note = None, event.note
+            device.seen, device.report_id = None, event.report_id
             device.failed_starts += 1
         case DeviceLost():
             _device(state, event.device).seen = None
@@ -172,7 +172,7 @@ def apply(state: State, event: Event, now: float) -> None:
 
 def _grant(state: State, event: LeaseGranted, now: float) -> None:
     state.granted[event.token] = event
-    state.leases[event.token] = Held(event, now, now + state.lease_s)
+    state.leases[event.token] = OpenLease(event, now, now + state.lease_s)
     state.pending.take(event.episode)
     state.progress[event.episode].token = event.token
     _device(state, event.device).token = event.token
@@ -187,7 +187,7 @@ def _release(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted
 def _end(state: State, event: AttemptLost | AttemptCommitted) -> None:
     _release(state, event)
     if isinstance(event, AttemptCommitted):
-        state.committed[event.token] = Kept(event.manifest, event.bundle)
+        state.committed[event.token] = BundleReference(event.manifest, event.bundle)
     state.progress[event.episode].ended += (event,)
     device = _device(state, event.device)
     device.attempts += 1

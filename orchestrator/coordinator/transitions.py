@@ -1,4 +1,4 @@
-"""Everything that can happen to a run, as the journal spells it; the report reads the same."""
+"""The transitions of a run, as the journal records them and the report reads them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ class Transition(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Sealed(Transition):
-    """What a segment held when the next one was opened; what is behind it never counts."""
+class SealedSegment(Transition):
+    """The content of a segment when the next one was opened; bytes behind it never count."""
 
     name: str
     length: int
     sha256: str
     last_seq: int
-    cut: int  # bytes of a torn last line, left where they are
+    cut: int  # bytes of a torn last line, which stay in the file
 
 
 class SegmentOpened(Transition):
-    """A coordinator started. Devices begin anew: no streaks, no quarantine."""
+    """A coordinator started. It clears the quarantine and the failures of all devices."""
 
     event: Literal["segment_opened"] = "segment_opened"
-    sealed: Sealed | None
+    sealed: SealedSegment | None
 
 
 class RunOpened(Transition):
     event: Literal["run_opened"] = "run_opened"
-    run: str = ""  # its name: a copy of the folder may have another
+    run: str = ""  # its name when it started: a copied folder may have another name
     plan: str  # its digest
     agent: str
     profile: str
@@ -43,17 +43,17 @@ class RunOpened(Transition):
 class DeviceStarted(Transition):
     event: Literal["device_started"] = "device_started"
     device: str
-    note: str  # which message it was: one that is repeated is not another start
+    report_id: str  # of the report; a repeated report is no other start
     worker: str = ""
     facts: dict[str, Any] = {}
 
 
 class DeviceFailed(Transition):
-    """A start that failed. Not an attempt."""
+    """A device did not start. It is no attempt."""
 
     event: Literal["device_failed"] = "device_failed"
     device: str
-    note: str
+    report_id: str
     phase: Literal["provision", "boot"]
     reason: str
     cause: Cause = Cause.UNKNOWN
@@ -62,7 +62,7 @@ class DeviceFailed(Transition):
 
 
 class DeviceLost(Transition):
-    """The fleet saw it go; it gets no lease until it starts again."""
+    """The fleet lost a device; it gets no lease until it starts again."""
 
     event: Literal["device_lost"] = "device_lost"
     device: str
@@ -85,11 +85,11 @@ class LeaseGranted(Transition):
     attempt: int
     device: str
     worker: str
-    ask: str  # the request it answers: repeated, it gets the same lease
+    request_id: str  # of the lease request; repeated, it gets the same lease
 
 
 class LeaseReturned(Transition):
-    """Given back by its holder, or by whoever resumes a run: the attempt never happened."""
+    """A lease was given back by its worker, or by a resume: the attempt never happened."""
 
     event: Literal["lease_returned"] = "lease_returned"
     token: str
@@ -100,7 +100,7 @@ class LeaseReturned(Transition):
 
 
 class AttemptLost(Transition):
-    """Ended infra_failed without a bundle: the lease expired, or its holder is gone."""
+    """An attempt ended without a bundle: its lease expired, or its worker or device is gone."""
 
     event: Literal["attempt_lost"] = "attempt_lost"
     token: str
@@ -131,7 +131,7 @@ class AttemptCommitted(BundleStored):
 
 
 class AttemptFenced(BundleStored):
-    """Came after its lease had ended: stored, never scored."""
+    """A bundle that came after its lease had ended: stored, never scored."""
 
     event: Literal["attempt_fenced"] = "attempt_fenced"
 
@@ -141,11 +141,11 @@ class EpisodeDecided(Transition):
     episode: str
     judgement: Judgement
     attempt: int  # the deciding one, which is the last
-    bundle: str  # "": it was lost without one
+    bundle: str  # "": the attempt was lost without a bundle
 
 
 class RunSealed(Transition):
-    """The last line: every episode is decided, and no line may follow."""
+    """The journal's last line: every episode is decided, and no line may follow."""
 
     event: Literal["run_sealed"] = "run_sealed"
     plan: str

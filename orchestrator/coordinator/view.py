@@ -1,11 +1,11 @@
-"""Where the run stands, for a person or a program: the live page, the terminal, /v1/state."""
+"""The state of a run as plain JSON, for the live table and /v1/state; the estimated time left."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .schedule import live, stuck
-from .state import State
+from .state import DeviceState, State
 
 
 def view(state: State, now: float) -> dict[str, Any]:
@@ -26,13 +26,7 @@ def view(state: State, now: float) -> dict[str, Any]:
         "eta_s": eta(state, now),
         "devices": {
             name: {
-                "state": "quarantined"
-                if device.quarantined
-                else "busy"
-                if device.token
-                else "idle"
-                if name in alive
-                else "away",
+                "state": _device_state(device, name in alive),
                 "reason": device.quarantined,
                 "episode": state.leases[device.token].granted.episode if device.token else None,
                 "attempts": device.attempts,
@@ -56,11 +50,19 @@ def view(state: State, now: float) -> dict[str, Any]:
     }
 
 
+def _device_state(device: DeviceState, alive: bool) -> str:
+    if device.quarantined:
+        return "quarantined"
+    if device.token:
+        return "busy"
+    return "idle" if alive else "away"
+
+
 def eta(state: State, now: float) -> float | None:
     """Seconds left at this run's own pace; None while that is not known.
 
-    It is known once as many attempts were measured as devices are at work: before, there are only
-    budgets, and the first attempts to end are the shortest.
+    It is known once as many attempts were measured as devices are at work. Earlier there are only
+    budgets, and the first attempts to end are the shortest ones.
     """
     devices = sum(1 for _ in live(state, now))
     if state.finished:

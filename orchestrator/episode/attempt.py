@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from ..agent.agent import AgentFault, AgentHostLost
 from ..device.faults import TRANSIENT, DeviceFault
 from ..evidence.bundle import EvidenceLost
-from ..outcome import NO_EFFORT, Asked, Effort, HostFact, Judgement, Phase, Reason, Trouble, judge
+from ..outcome import (
+    NO_EFFORT,
+    Effort,
+    HostFact,
+    Judgement,
+    OracleResults,
+    Phase,
+    Reason,
+    Trouble,
+    judge,
+)
 from ..pins.image_lock import ImageLock
 from .agent_loop import AgentLoop
 from .context import AttemptContext, AttemptInterrupted, LeaseNotKept
@@ -26,7 +36,7 @@ class AttemptResult:
     judgement: Judgement
     reached: bool  # the agent was shown something
     durations: dict[str, float]  # seconds by phase
-    asked: Asked | None = None  # what was judged
+    asked: OracleResults | None = None  # what was judged
     trouble: Trouble | None = None
     spent: Reason = Reason.NONE
     effort: Effort = NO_EFFORT
@@ -93,7 +103,7 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
     )  # fmt: skip
 
 
-def _ask_if_reachable(context: AttemptContext, oracles: AttemptOracles) -> Asked:
+def _ask_if_reachable(context: AttemptContext, oracles: AttemptOracles) -> OracleResults:
     """Asks the oracles after the agent failed, if the phone still answers."""
     try:
         if reachable(context):

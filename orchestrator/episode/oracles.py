@@ -16,7 +16,7 @@ from ..oracle.poll import ask_once, poll
 from ..oracle.query_runner import QueryContext
 from ..oracle.trace import oracle_event
 from ..oracle.versions import Versions
-from ..outcome import Asked
+from ..outcome import OracleResults
 from .agent_loop import AgentLoop
 from .context import AttemptContext
 
@@ -65,7 +65,7 @@ class AttemptOracles:
             if verdict.holds is not False:
                 self._record(verdict, forbidden=True)
 
-    def after(self) -> Asked:
+    def after(self) -> OracleResults:
         """Polls at the end, since effects are eventual; absence is final after the settle time."""
         life = self._guest_life()
         restarted = life != self._life
@@ -86,7 +86,7 @@ class AttemptOracles:
             self._context.device.adb_socket.shell("true", timeout=5)
         return self.asked()
 
-    def asked(self) -> Asked:
+    def asked(self) -> OracleResults:
         """The combined result so far."""
         return replace(combine(self._events), proven=self._context.proven)
 

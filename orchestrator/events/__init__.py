@@ -1,1 +1,1 @@
-"""What happened, as lines that can be hashed: canonical JSON, digests, the journal's words."""
+"""Small modules that every room may use: canonical JSON, the progress callback, the gc pause."""

@@ -1,4 +1,4 @@
-"""One spelling for every JSON value, so that equal values have equal digests."""
+"""Canonical JSON: one spelling for every value, so that equal values have equal digests."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ..outcome import NO_EFFORT, Asked, Effort, Judgement, Reason, Trouble
+from ..outcome import NO_EFFORT, Effort, Judgement, OracleResults, Reason, Trouble
 
 NAME = "attempt.json"
 SIZE_LIMIT = 1 << 18
@@ -30,7 +30,7 @@ class AttemptRecord(BaseModel):
     ended_ms: int = Field(ge=0)
     durations: dict[str, float] = {}  # phase -> seconds
     effort: Effort = NO_EFFORT
-    asked: Asked | None = None  # what the oracles said; None: they could not be asked
+    asked: OracleResults | None = None  # what the oracles said; None: they could not be asked
     trouble: Trouble | None = None  # what ended the attempt early
     spent: Reason = Reason.NONE  # the budget that ran out
 

@@ -1,4 +1,4 @@
-"""summary.json: what an attempt came to, in the words that other tools read."""
+"""summary.json: the result of an attempt, in the terms that other tools read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,17 @@ STATUS = {
 }
 
 
-def judged_words(judgement: Judgement) -> dict[str, Any]:
-    """What it says of the judgement; the rest is which case and which seed."""
+def summary_document(case_id: str, variant: str, seed: int, judgement: Judgement) -> dict[str, Any]:
+    return {
+        "case_id": case_id,
+        "variant": variant,
+        "seed": seed,
+        **judgement_fields(judgement),
+    }
+
+
+def judgement_fields(judgement: Judgement) -> dict[str, Any]:
+    """The fields that follow from the judgement."""
     outcome = judgement.outcome
     return {
         "status": STATUS[outcome],

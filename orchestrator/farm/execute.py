@@ -11,16 +11,15 @@ from typing import Literal
 
 from ..coordinator.client import CoordinatorClient
 from ..coordinator.coordinator import Coordinator
-from ..coordinator.listening import listening
-from ..coordinator.messages import DeviceLoss, DeviceNote
-from ..coordinator.opening import open_run
-from ..coordinator.server import Secrets
+from ..coordinator.messages import DeviceLoss, DeviceStartReport
+from ..coordinator.open_run import open_run
+from ..coordinator.server import Secrets, listening
 from ..errors import EmufarmError
 from ..fleet.docker.owner import STAGING
 from ..fleet.fact import Fact
 from ..fleet.local.work_folder import work_folder
 from ..outcome import exit_cause
-from ..worker.staging import HELD, held, send_sealed
+from ..worker.staging import LOCK, locked_staging, send_sealed
 from .grounds import Ground, Reached, ground_of
 from .interruption import RunInterrupted
 from .job import Job
@@ -95,9 +94,9 @@ async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator
 
 
 def _send_held(client: CoordinatorClient, slot: Path) -> None:
-    with held(slot):
+    with locked_staging(slot):
         send_sealed(client, slot)
-        if [path.name for path in slot.iterdir()] == [HELD]:
+        if [path.name for path in slot.iterdir()] == [LOCK]:
             shutil.rmtree(slot)  # nothing more is to come from it
 
 
@@ -120,8 +119,8 @@ class Reports:
             return
         match fact.kind:
             case "device_not_started":
-                note = DeviceNote(
-                    device=fact.device, note=secrets.token_hex(8), event="failed",
+                note = DeviceStartReport(
+                    device=fact.device, report_id=secrets.token_hex(8), event="failed",
                     phase="provision", reason=fact.kind, cause=exit_cause(fact.exit_code),
                     exit_code=fact.exit_code, text=fact.text[:4000],
                 )  # fmt: skip

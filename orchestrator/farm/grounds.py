@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..coordinator.opening import LOCK as RUN_LOCK
+from ..coordinator.open_run import LOCK as RUN_LOCK
 from ..device.adb import adb_binary
 from ..fleet.docker import run_resources as docker_ground
 from ..fleet.docker.containers import ContainerLimits, Mount

@@ -66,7 +66,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """Every episode is decided, and the journal is sealed."""
-        walk = chain.Walk(self.folder / chain.FOLDER)
+        walk = chain.JournalReader(self.folder / chain.FOLDER)
         for _ in walk:
             pass
         return walk.end.sealed
@@ -75,7 +75,7 @@ class Run:
         """In the plan's order. JournalBroken where the journal is not the one that was written."""
         attempts: dict[str, list[AttemptResult]] = {}
         decided: dict[str, Judgement] = {}
-        for line in chain.Walk(self.folder / chain.FOLDER):
+        for line in chain.JournalReader(self.folder / chain.FOLDER):
             match line.event:
                 case AttemptCommitted() | AttemptFenced() | AttemptLost():
                     attempts.setdefault(line.event.episode, []).append(self._attempt(line.event))

@@ -25,5 +25,5 @@ async def seal(run: Path, coordinator: Coordinator) -> None:
 
 def record_devices(run: Path) -> None:
     """Each device's own answers, which are in the journal by now."""
-    events = (line.event for line in chain.Walk(run / chain.FOLDER))
+    events = (line.event for line in chain.JournalReader(run / chain.FOLDER))
     add_device_facts(run, latest_device_facts(events))

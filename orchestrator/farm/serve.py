@@ -6,9 +6,8 @@ import asyncio
 import secrets
 from pathlib import Path
 
-from ..coordinator.listening import listening
-from ..coordinator.opening import open_run
-from ..coordinator.server import Secrets
+from ..coordinator.open_run import open_run
+from ..coordinator.server import Secrets, listening
 from .interruption import RunInterrupted, blocking
 from .recorded import recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..outcome import Asked
+from ..outcome import OracleResults
 from .composite import conjunction
 from .trace import holds_of
 
 
-def combine(events: Sequence[Mapping[str, Any]]) -> Asked:
+def combine(events: Sequence[Mapping[str, Any]]) -> OracleResults:
     """Computes the result from the oracle events in their order, wherever the attempt ended.
 
     - success: the conjunction of the final verdicts; None if one is missing, as in an attempt that
@@ -41,7 +41,7 @@ def combine(events: Sequence[Mapping[str, Any]]) -> Asked:
     finished = all(name in last for name in wanted) and all(
         name in already or any(e["oracle_name"] == name for e in effects) for name in forbidden
     )
-    return Asked(
+    return OracleResults(
         success=conjunction(final) if wanted else None,
         held_before=bool(wanted) and all(holds_of(before[name]) for name in wanted),
         violations=tuple(seen),

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
-from ..events.bulk import bulk
 from ..events.canonical import digest
+from ..events.gc_pause import gc_paused
 from .plan import SCHEMA, Plan
 
 FILE = "plan.json"
@@ -44,7 +44,7 @@ def read_plan(path: Path) -> Plan:
         raise UsageError(f"{path} is not JSON: {error}") from error
     if not isinstance(body, dict) or "digest" not in body:
         raise UsageError(f"{path} is not a plan: it has no digest")
-    with bulk():
+    with gc_paused():
         return _checked(path, body)
 
 

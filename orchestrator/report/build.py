@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..coordinator import chain
-from ..events.bulk import bulk
+from ..events.gc_pause import gc_paused
 from ..pins import proofs
 from ..pins.files import write_atomically
 from ..plan.store import FILE as PLAN
@@ -51,8 +51,8 @@ Intervals = Mapping[Ratio, Interval | None]
 def compute(run: Path) -> Report:
     """The report of what the journal holds so far."""
     plan = read_plan(run / PLAN)
-    walk, collector = chain.Walk(run / chain.FOLDER), EpisodeCollector()
-    with bulk():
+    walk, collector = chain.JournalReader(run / chain.FOLDER), EpisodeCollector()
+    with gc_paused():
         for line in walk:
             collector.add(line.event)
         rows = collector.rows(plan)

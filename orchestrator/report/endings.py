@@ -98,7 +98,7 @@ def endings(run: Path, plan: Plan) -> dict[str, Ending]:
     """The ending of every planned episode, from the journal and the deciding attempts' bundles."""
     decided = {
         line.event.episode: line.event
-        for line in chain.Walk(run / chain.FOLDER)
+        for line in chain.JournalReader(run / chain.FOLDER)
         if isinstance(line.event, EpisodeDecided)
     }
     digests = result_digests(run)

@@ -49,7 +49,7 @@ def read_results(run: Path) -> RunResults:
     collector = EpisodeCollector()
     devices: dict[str, str] = {}
     texts: dict[str, str] = {}
-    walk = chain.Walk(run / chain.FOLDER)
+    walk = chain.JournalReader(run / chain.FOLDER)
     for line in walk:
         collector.add(line.event)
         if isinstance(line.event, AttemptEnded):

@@ -28,7 +28,7 @@ def results(run: Path) -> dict[str, dict[Key, OracleResult]]:
     """By episode; empty for one that was lost without a bundle."""
     bundles = {
         line.event.episode: line.event.bundle
-        for line in chain.Walk(run / chain.FOLDER)
+        for line in chain.JournalReader(run / chain.FOLDER)
         if isinstance(line.event, EpisodeDecided)
     }
     return {episode: _read(run / bundle) if bundle else {} for episode, bundle in bundles.items()}

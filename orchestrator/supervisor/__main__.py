@@ -14,10 +14,10 @@ from pathlib import Path
 
 from .adb import write_private
 from .children import Reaper, adopt_orphans
-from .device import TAIL_LIMIT, Device, Settings
+from .device import TAIL_LIMIT, SupervisedDevice, SupervisorSettings
 from .errors import SupervisorError
 from .logs import keep_short
-from .server import Answer, Request, as_json, refused, serve, token_matches
+from .server import ControlRequest, ControlResponse, as_json, refused, serve, token_matches
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def parse(arguments: list[str]) -> tuple[Settings, Access]:
+def parse(arguments: list[str]) -> tuple[SupervisorSettings, Access]:
     own, _, emulator = "\0".join(arguments).partition("\0--\0")
     parser = argparse.ArgumentParser(
         prog="python -m orchestrator.supervisor",
@@ -72,7 +72,7 @@ def parse(arguments: list[str]) -> tuple[Settings, Access]:
         parser.error("name the emulator's command after --")
     if given.console_port % 2 or not 1024 <= given.console_port < 65535:
         parser.error(f"the console port must be an even number from 1024, not {given.console_port}")
-    settings = Settings(
+    settings = SupervisorSettings(
         golden=given.golden,
         avd_home=given.avd_home,
         avd=given.avd,
@@ -104,15 +104,15 @@ def control_token(path: Path) -> str:
     return token
 
 
-class Control:
+class ControlApi:
     """Answers requests about one device."""
 
-    def __init__(self, device: Device, token: str) -> None:
+    def __init__(self, device: SupervisedDevice, token: str) -> None:
         self._device = device
         self._token = token
         self.told = asyncio.Event()  # somebody knows how the emulator ended
 
-    async def handle(self, request: Request) -> Answer:
+    async def handle(self, request: ControlRequest) -> ControlResponse:
         device = self._device
         if request.path == "/healthz":
             return as_json(200 if device.healthy else 503, {"state": device.state})
@@ -131,12 +131,12 @@ class Control:
                 return refused(405, f"{request.method} is not what {request.path} takes")
         return refused(404, f"there is no {request.path}")
 
-    def _log(self, count: str) -> Answer:
+    def _log(self, count: str) -> ControlResponse:
         if not (count.isascii() and count.isdecimal()) or len(count) > 12:
             return refused(400, f"bytes must be a number up to {TAIL_LIMIT}")
-        return Answer(200, self._device.tail(int(count)), "text/plain; charset=utf-8")
+        return ControlResponse(200, self._device.tail(int(count)), "text/plain; charset=utf-8")
 
-    async def _restart(self) -> Answer:
+    async def _restart(self) -> ControlResponse:
         if self._device.state != "running":
             return refused(409, f"the device is {self._device.state}")
         try:
@@ -161,7 +161,7 @@ def end_with_stdin(asked: asyncio.Event) -> None:
         raise SupervisorError(f"--tied needs a pipe as stdin: {error}") from error
 
 
-async def run(settings: Settings, access: Access) -> int:
+async def run(settings: SupervisorSettings, access: Access) -> int:
     """Until told to stop (0) or the emulator ends by itself (its code)."""
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -171,8 +171,8 @@ async def run(settings: Settings, access: Access) -> int:
         end_with_stdin(asked)
     reaper = Reaper()
     reaper.watch()
-    device = Device(settings, reaper)
-    control = Control(device, control_token(access.token_file))
+    device = SupervisedDevice(settings, reaper)
+    control = ControlApi(device, control_token(access.token_file))
     try:
         server = await serve(access.port, control.handle)
     except OSError as error:
@@ -197,7 +197,7 @@ async def run(settings: Settings, access: Access) -> int:
         await device.stop()
 
 
-async def _live(device: Device, port: int) -> int:
+async def _live(device: SupervisedDevice, port: int) -> int:
     await device.start()
     print(json.dumps({"control_port": port, "pid": os.getpid()}), flush=True)
     return await device.ended

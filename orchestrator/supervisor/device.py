@@ -21,9 +21,9 @@ from .adb import (
     server_answers,
     write_console_token,
 )
+from .avd_copy import check_golden, fresh_copy, snapshot_sha256
 from .children import Child, Reaper
 from .errors import SupervisorError
-from .golden import check_golden, fresh_copy, snapshot_sha256
 
 TELL_S = 40.0  # for a program to say its version: a version not told is a pin not kept
 SERVER_S = 30.0  # for the adb server to answer
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Settings:
+class SupervisorSettings:
     """What the command line says."""
 
     golden: Path
@@ -54,10 +54,10 @@ class Settings:
         return self.log.with_name(f"{self.log.stem}-adb.log")
 
 
-class Device:
+class SupervisedDevice:
     """The emulator and its adb server, started from a fresh copy each time."""
 
-    def __init__(self, settings: Settings, reaper: Reaper) -> None:
+    def __init__(self, settings: SupervisorSettings, reaper: Reaper) -> None:
         self.settings = settings
         self.state = "starting"  # starting | running | restarting | stopping | ended
         self.restarts = 0

@@ -30,7 +30,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True)
-class Request:
+class ControlRequest:
     method: str
     path: str
     query: dict[str, str]
@@ -38,25 +38,25 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ControlResponse:
     status: int
     body: bytes
     kind: str = "application/json"
 
 
-Handler = Callable[[Request], Awaitable[Answer]]
+Handler = Callable[[ControlRequest], Awaitable[ControlResponse]]
 
 
-def as_json(status: int, value: object) -> Answer:
-    return Answer(status, json.dumps(value, sort_keys=True).encode() + b"\n")
+def as_json(status: int, value: object) -> ControlResponse:
+    return ControlResponse(status, json.dumps(value, sort_keys=True).encode() + b"\n")
 
 
-def refused(status: int, sentence: str) -> Answer:
+def refused(status: int, sentence: str) -> ControlResponse:
     return as_json(status, {"error": sentence})
 
 
 class _RefusedError(Exception):
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ControlResponse) -> None:
         self.answer = answer
 
 
@@ -74,7 +74,7 @@ async def serve(port: int, handle: Handler) -> asyncio.Server:
             head = (
                 f"HTTP/1.1 {answer.status} {_REASONS[answer.status]}\r\n"
                 f"Content-Type: {answer.kind}\r\nContent-Length: {len(answer.body)}\r\n"
-                "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+                "Cache-ControlApi: no-store\r\nConnection: close\r\n\r\n"
             )
             writer.write(head.encode() + answer.body)
             async with asyncio.timeout(_READ_SECONDS):
@@ -87,7 +87,7 @@ async def serve(port: int, handle: Handler) -> asyncio.Server:
     return await asyncio.start_server(on_connection, "127.0.0.1", port, limit=_HEAD_LIMIT)
 
 
-async def _answer(reader: asyncio.StreamReader, handle: Handler) -> Answer:
+async def _answer(reader: asyncio.StreamReader, handle: Handler) -> ControlResponse:
     try:
         async with asyncio.timeout(_READ_SECONDS):
             request = await _read(reader)
@@ -102,7 +102,7 @@ async def _answer(reader: asyncio.StreamReader, handle: Handler) -> Answer:
     return await handle(request)
 
 
-async def _read(reader: asyncio.StreamReader) -> Request:
+async def _read(reader: asyncio.StreamReader) -> ControlRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head[:-4].split("\r\n")
     words = first.split(" ")
@@ -123,6 +123,6 @@ async def _read(reader: asyncio.StreamReader) -> Request:
         raise _RefusedError(refused(413, f"the body is longer than {_BODY_LIMIT} bytes"))
     await reader.readexactly(int(length))
     target = urlsplit(words[1])
-    return Request(
+    return ControlRequest(
         words[0], target.path, dict(parse_qsl(target.query)), headers.get(TOKEN_HEADER, "")
     )

@@ -1,1 +1,1 @@
-"""The worker: the loop that owns one device. Lease, attempt, commit."""
+"""The worker of one device: takes a lease, plays the attempt, commits its bundle, and again."""

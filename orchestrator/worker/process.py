@@ -19,7 +19,7 @@ from ..pins.profile import load_profile
 from .arguments import WorkerArguments
 from .exit_codes import WorkerExit
 from .loop import Worker
-from .staging import held, send_sealed
+from .staging import locked_staging, send_sealed
 
 
 def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
@@ -35,7 +35,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     device = arguments.device
     secret, name = _secret(arguments.token_file), f"{device}-{os.getpid()}"
     with (
-        held(arguments.staging),
+        locked_staging(arguments.staging),
         CoordinatorClient(arguments.coordinator, secret, worker=name, device=device) as client,
     ):
         control = _secret(arguments.control_token_file)

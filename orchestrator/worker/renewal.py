@@ -1,4 +1,4 @@
-"""Keeps a lease while an attempt runs, and notices when it is lost."""
+"""Renews a lease in a thread while an attempt runs, and notices when it is lost."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 
 
 class Renewal:
-    """Renews at a third of the term, in a thread of its own; `kept` turns False once refused."""
+    """Renews at a third of the term; `kept` is False once a renewal was refused."""
 
     def __init__(self, renew: Callable[[], bool], term_s: float) -> None:
         self._renew = renew

@@ -1,11 +1,13 @@
-"""Sealed bundles on their way to the coordinator; a killed worker's wait here for the next one.
+"""The staging folder of a worker: writes and seals an attempt's bundle, and sends it.
 
-attempt/token          the lease it belongs to
-attempt/bundle/        being written; whole once its manifest is there
-sealed-<ms>/           the same, on its way
-sent-<ms>/             on its way out: a worker may be killed while it removes it
-refused-<ms>/          not whole: kept for a person, never sent again
-.lock                  held by whoever works here
+    attempt/token      the token of its lease
+    attempt/bundle/    being written; whole once its manifest is there
+    sealed-<ms>/       the same, until the coordinator has stored it
+    sent-<ms>/         being removed: a worker may be killed meanwhile
+    refused-<ms>/      refused by the coordinator: kept for a person, never sent again
+    .lock              held by the worker that uses the folder
+
+What a killed worker sealed is sent by the next one.
 """
 
 from __future__ import annotations
@@ -21,69 +23,65 @@ from ..evidence.bundle import wall_ms
 from ..evidence.manifest import seal, sealed
 from ..locks import LockHeld, wait_lock
 
-HELD_S = 15.0
-ATTEMPT, TOKEN, BUNDLE, HELD = "attempt", "token", "bundle", ".lock"
+LOCK_S = 15.0
+ATTEMPT, TOKEN, BUNDLE, LOCK = "attempt", "token", "bundle", ".lock"
 
 
 @contextmanager
-def held(staging: Path) -> Iterator[None]:
-    """One worker at a time; one whose farm was killed needs a moment to go."""
+def locked_staging(staging: Path) -> Iterator[None]:
+    """One worker at a time; one whose farm was killed needs a moment to end."""
     staging.mkdir(parents=True, exist_ok=True)
     try:
-        lock = wait_lock(staging / HELD, HELD_S)
+        lock = wait_lock(staging / LOCK, LOCK_S)
     except LockHeld as error:
-        raise EmufarmError(f"another worker stays in {staging}") from error
+        raise EmufarmError(f"another worker uses {staging}") from error
     with lock:
         yield
 
 
-def begin(staging: Path, token: str) -> Path:
-    """The bundle's folder, not yet there, of a new attempt; an unfinished one before it goes."""
-    discard(staging)
+def begin_attempt(staging: Path, token: str) -> Path:
+    """The folder of a new attempt's bundle, not made yet. An unfinished attempt is discarded."""
+    discard_attempt(staging)
     attempt = staging / ATTEMPT
     attempt.mkdir()
     (attempt / TOKEN).write_text(token)
     return attempt / BUNDLE
 
 
-def discard(staging: Path) -> None:
+def discard_attempt(staging: Path) -> None:
     attempt = staging / ATTEMPT
     if attempt.exists():
         shutil.rmtree(attempt)
 
 
-def put_aside(staging: Path) -> Path:
-    """Seals the attempt; under its new name it waits until it is sent."""
+def seal_attempt(staging: Path) -> Path:
+    """Seal the bundle, and rename the attempt's folder until it is sent."""
     seal(staging / ATTEMPT / BUNDLE)
-    return _aside(staging)
+    return _renamed(staging)
 
 
-def _aside(staging: Path) -> Path:
+def _renamed(staging: Path) -> Path:
     return (staging / ATTEMPT).rename(staging / f"sealed-{wall_ms()}")
 
 
-def send(client: CoordinatorClient, waiting: Path) -> None:
-    """Durable at the coordinator, then gone from here.
-
-    One that comes too late is stored there and never scored; one that the run cannot keep at all
-    is of no use to anybody.
-    """
+def send_attempt(client: CoordinatorClient, attempt: Path) -> None:
+    """Remove the attempt once the coordinator has stored its bundle, or can never store it."""
     try:
-        client.commit((waiting / TOKEN).read_text(), waiting / BUNDLE)
+        client.commit((attempt / TOKEN).read_text(), attempt / BUNDLE)
     except LeaseLost:
-        pass  # as said above
+        pass  # the run cannot keep it: nobody can use it any more
     except CoordinatorRefused as error:
-        (waiting / "why").write_text(f"{error}\n")
-        waiting.rename(waiting.with_name(waiting.name.replace("sealed", "refused")))
+        (attempt / "why").write_text(f"{error}\n")
+        attempt.rename(attempt.with_name(attempt.name.replace("sealed", "refused")))
         return
-    shutil.rmtree(waiting.rename(waiting.with_name(waiting.name.replace("sealed", "sent"))))
+    shutil.rmtree(attempt.rename(attempt.with_name(attempt.name.replace("sealed", "sent"))))
 
 
 def send_sealed(client: CoordinatorClient, staging: Path) -> None:
-    """Whatever earlier workers left here, by whoever holds the place."""
+    """Send what earlier workers sealed here. The caller holds the folder's lock."""
     if sealed(staging / ATTEMPT / BUNDLE):
-        _aside(staging)
-    for waiting in sorted(staging.glob("sealed-*")):
-        send(client, waiting)
-    for done in staging.glob("sent-*"):
-        shutil.rmtree(done)
+        _renamed(staging)
+    for attempt in sorted(staging.glob("sealed-*")):
+        send_attempt(client, attempt)
+    for sent in staging.glob("sent-*"):
+        shutil.rmtree(sent)

@@ -13,10 +13,9 @@ import pytest
 
 from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.coordinator import Coordinator
-from orchestrator.coordinator.listening import listening
 from orchestrator.coordinator.messages import TOKEN_HEADER
-from orchestrator.coordinator.opening import open_run
-from orchestrator.coordinator.server import Secrets
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import Secrets, listening
 from tests.coordinator.runs import SETTINGS, a_plan
 
 P = ParamSpec("P")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from orchestrator.coordinator.lease import Lease
+from orchestrator.coordinator.messages import Lease
 from orchestrator.evidence import manifest
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings

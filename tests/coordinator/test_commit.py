@@ -16,9 +16,9 @@ from orchestrator.coordinator.client import (
     CoordinatorRefused,
     LeaseLost,
 )
-from orchestrator.coordinator.lease import Finished, Lease, Retired, Wait
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.messages import DeviceRetired, Lease, NothingToLease, RunFinished
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -137,8 +137,8 @@ async def test_two_workers_race_to_the_end_and_leave(served: Served, tmp_path: P
         done: list[str] = []
         with served.client(device) as client:
             client.device_started({"serial": device})
-            while not isinstance(answer := client.lease(5), Finished):
-                if isinstance(answer, Wait):
+            while not isinstance(answer := client.lease(5), RunFinished):
+                if isinstance(answer, NothingToLease):
                     continue
                 assert isinstance(answer, Lease)
                 folder = tmp_path / f"{device}-{len(done)}"
@@ -176,7 +176,7 @@ async def test_a_device_in_quarantine_retires(served: Served, tmp_path: Path) ->
             await aside(client.commit, answer.token, bundle)
         else:
             pytest.fail("no quarantine")
-    assert isinstance(answer, Retired)
+    assert isinstance(answer, DeviceRetired)
     assert served.coordinator.stuck
     assert not served.coordinator.over.is_set()
 

@@ -129,8 +129,8 @@ def test_a_line_that_was_edited_is_never_handed_on(journal: Path, place: bytes) 
     """Nor is one behind it; the last of a segment has no next line that would tell."""
     path = journal / ("000001.jsonl" if place < b'"d3"' else "000002.jsonl")
     path.write_bytes(path.read_bytes().replace(place, b'"d9"'))
-    handed: list[chain.Line] = []
-    walk = chain.Walk(journal)
+    handed: list[chain.JournalLine] = []
+    walk = chain.JournalReader(journal)
     with pytest.raises(JournalBroken):
         handed.extend(walk)
     devices = [line.event.device for line in handed if isinstance(line.event, DeviceQuarantined)]
@@ -148,7 +148,7 @@ def test_a_last_line_that_is_only_spelled_otherwise_was_edited(journal: Path) ->
 
 async def test_half_a_surrogate_pair_comes_back(tmp_path: Path) -> None:
     """A phone's text may hold one, and no UTF-8 does."""
-    event = DeviceStarted(device="d", note="n", facts={"said": "\ud83d"})
+    event = DeviceStarted(device="d", report_id="n", facts={"said": "\ud83d"})
     await write(tmp_path / "run" / "journal", event, said(1))
     assert events(tmp_path / "run" / "journal") == [event, said(1)]
 

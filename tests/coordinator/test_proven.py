@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from orchestrator.coordinator.client import CoordinatorClient
-from orchestrator.coordinator.lease import Lease
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.messages import Lease
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening
 from orchestrator.pins.files import write_json
 from tests.coordinator.conftest import SECRETS, aside
 from tests.coordinator.runs import SETTINGS, a_plan

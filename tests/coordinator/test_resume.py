@@ -14,9 +14,9 @@ import pytest
 
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient
-from orchestrator.coordinator.lease import Answer, Finished, Lease
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.messages import Lease, LeaseAnswer, RunFinished
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import EpisodeDecided
 from orchestrator.evidence import manifest
 from tests.coordinator.conftest import SECRETS, Served, aside
@@ -26,8 +26,8 @@ EPISODES = 24
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.server import listening
+from orchestrator.coordinator.open_run import open_run
 from tests.coordinator.conftest import SECRETS
 from tests.coordinator.runs import SETTINGS, a_plan
 
@@ -119,7 +119,7 @@ async def finish(run: Path, workers: list[Worker]) -> None:
         await coordinator.seal()
 
 
-async def asked(served: Served) -> Answer:
+async def asked(served: Served) -> LeaseAnswer:
     with served.client("a") as client:
         return await aside(client.lease, 0)
 
@@ -222,5 +222,5 @@ async def test_a_sealed_run_is_only_read(tmp_path: Path) -> None:
         assert coordinator.over.is_set()
         answer = await asked(Served(coordinator, url, run))
         await coordinator.seal()
-    assert isinstance(answer, Finished)
+    assert isinstance(answer, RunFinished)
     assert [path.read_bytes() for path in sorted((run / "journal").iterdir())] == before

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from orchestrator.coordinator import schedule
-from orchestrator.coordinator.lease import Finished, Retired, Wait
-from orchestrator.coordinator.state import State, apply, new_state, renew, seen
+from orchestrator.coordinator.messages import DeviceRetired, NothingToLease, RunFinished
+from orchestrator.coordinator.state import State, apply, mark_seen, new_state, renew
 from orchestrator.coordinator.transitions import (
     AttemptFenced,
     EpisodeDecided,
@@ -35,7 +35,7 @@ def lease(state: State, device: str, now: float = 0.0) -> LeaseGranted:
 
 
 def ask(state: State, device: str, now: float = 0.0) -> object:
-    seen(state, device, now)
+    mark_seen(state, device, now)
     nonce = str(len(state.granted))
     return schedule.grant(state, f"worker-{device}", device, nonce, nonce, now)
 
@@ -53,7 +53,7 @@ def conclude(state: State, granted: LeaseGranted) -> EpisodeDecided | None:
 def end(state: State, granted: LeaseGranted, fields: dict[str, Any]) -> EpisodeDecided | None:
     told = word(granted.episode, granted.attempt, granted.device, **fields)
     record = AttemptRecord.model_validate(told)
-    apply(state, schedule.settle(state, granted.token, record, "0" * 64, "b"), 0)
+    apply(state, schedule.bundle_stored(state, granted.token, record, "0" * 64, "b"), 0)
     return conclude(state, granted)
 
 
@@ -89,17 +89,17 @@ def test_infrastructure_has_three_attempts_and_then_the_last_decides() -> None:
 
 def test_a_retry_waits_for_a_live_device_that_has_not_tried_it() -> None:
     state = a_state(1)
-    seen(state, "b", 0)
+    mark_seen(state, "b", 0)
     end(state, lease(state, "a"), INFRA)
-    assert isinstance(ask(state, "a"), Wait)
+    assert isinstance(ask(state, "a"), NothingToLease)
     assert lease(state, "b").attempt == 2
 
 
 def test_a_device_that_is_not_heard_any_more_is_not_waited_for() -> None:
     state = a_state(1)
-    seen(state, "b", 0)
+    mark_seen(state, "b", 0)
     end(state, lease(state, "a"), INFRA)
-    assert isinstance(ask(state, "a", 29.0), Wait)
+    assert isinstance(ask(state, "a", 29.0), NothingToLease)
     assert lease(state, "a", 31.0).attempt == 2
 
 
@@ -111,17 +111,17 @@ def test_the_only_device_may_try_again() -> None:
 
 def test_when_all_have_tried_it_is_not_the_last_ones_turn() -> None:
     state = a_state(1)
-    seen(state, "b", 0)
+    mark_seen(state, "b", 0)
     end(state, lease(state, "a"), INFRA)
     end(state, lease(state, "b"), INFRA)
-    assert isinstance(ask(state, "b"), Wait)
+    assert isinstance(ask(state, "b"), NothingToLease)
     assert lease(state, "a").attempt == 3
 
 
 def test_a_returned_lease_never_happened() -> None:
     state = a_state(1)
     first = lease(state, "a")
-    apply(state, schedule.returned(state.leases[first.token], "SIGTERM"), 0)
+    apply(state, schedule.lease_returned(state.leases[first.token], "SIGTERM"), 0)
     second = lease(state, "a")
     assert (second.episode, second.attempt) == (first.episode, first.attempt)
     assert second.token != first.token
@@ -146,9 +146,9 @@ def test_a_lease_that_is_not_renewed_is_a_lost_attempt() -> None:
 def test_a_late_bundle_is_fenced_and_changes_nothing() -> None:
     state = a_state(1)
     late = lease(state, "a")
-    apply(state, schedule.lost(state.leases[late.token], Reason.WORKER_LOST, ""), 0)
+    apply(state, schedule.attempt_lost(state.leases[late.token], Reason.WORKER_LOST, ""), 0)
     record = AttemptRecord.model_validate(word(late.episode, 1, "a"))
-    event = schedule.settle(state, late.token, record, "0" * 64, "b")
+    event = schedule.bundle_stored(state, late.token, record, "0" * 64, "b")
     assert isinstance(event, AttemptFenced)
     apply(state, event, 0)
     assert schedule.decision_due(state, late.episode) is None
@@ -157,16 +157,16 @@ def test_a_late_bundle_is_fenced_and_changes_nothing() -> None:
 
 def test_three_episodes_in_a_row_quarantine_a_device() -> None:
     state = a_state(4)
-    seen(state, "b", 0)
+    mark_seen(state, "b", 0)
     for _ in range(3):
         end(state, lease(state, "a"), INFRA)
-    assert isinstance(ask(state, "a"), Retired)
+    assert isinstance(ask(state, "a"), DeviceRetired)
     assert not schedule.stuck(state)
 
 
 def test_a_success_between_breaks_the_row() -> None:
     state = a_state(6)
-    seen(state, "b", 0)
+    mark_seen(state, "b", 0)
     for fields in (INFRA, INFRA, SUCCESS, INFRA, INFRA):
         end(state, lease(state, "a"), fields)
     assert not state.devices["a"].quarantined
@@ -196,6 +196,6 @@ def test_a_run_whose_every_device_is_in_quarantine_is_stuck_until_it_is_resumed(
 def test_workers_leave_when_every_episode_is_decided_not_when_none_is_left_to_lease() -> None:
     state = a_state(1)
     granted = lease(state, "a")
-    assert isinstance(ask(state, "b"), Wait)
+    assert isinstance(ask(state, "b"), NothingToLease)
     end(state, granted, SUCCESS)
-    assert isinstance(ask(state, "b"), Finished)
+    assert isinstance(ask(state, "b"), RunFinished)

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
 )
 
 from orchestrator.coordinator import schedule
-from orchestrator.coordinator.state import State, apply, new_state, renew, seen
+from orchestrator.coordinator.state import State, apply, mark_seen, new_state, renew
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     Event,
@@ -70,7 +70,7 @@ class Schedule(RuleBasedStateMachine):
         known = self.state.devices.get(device)
         if known is not None and known.token is not None:
             return multiple()
-        seen(self.state, device, self.now)
+        mark_seen(self.state, device, self.now)
         nonce = str(len(self.journal))
         before = list(self.state.pending)
         decision = schedule.grant(self.state, "w", device, nonce, nonce, self.now)
@@ -97,7 +97,7 @@ class Schedule(RuleBasedStateMachine):
         told = word(granted.episode, granted.attempt, granted.device, **(INFRA if infra else {}))
         record = AttemptRecord.model_validate(told)
         held = granted.token in self.state.leases
-        event = schedule.settle(self.state, granted.token, record, "0" * 64, "bundle")
+        event = schedule.bundle_stored(self.state, granted.token, record, "0" * 64, "bundle")
         assert isinstance(event, AttemptCommitted) == held
         self.record(event)
         if held:
@@ -109,7 +109,7 @@ class Schedule(RuleBasedStateMachine):
         """A second bundle under an ended lease never scores."""
         before = len(self.decided)
         record = AttemptRecord.model_validate(word(granted.episode, granted.attempt, "a"))
-        event = schedule.settle(self.state, granted.token, record, "1" * 64, "bundle")
+        event = schedule.bundle_stored(self.state, granted.token, record, "1" * 64, "bundle")
         assert not isinstance(event, AttemptCommitted)
         self.record(event)
         assert len(self.decided) == before
@@ -123,7 +123,7 @@ class Schedule(RuleBasedStateMachine):
         held = self.state.leases.get(granted.token)
         if held is not None:
             ended = self.state.progress[granted.episode].ended
-            self.record(schedule.returned(held, "SIGTERM"))
+            self.record(schedule.lease_returned(held, "SIGTERM"))
             assert self.state.progress[granted.episode].ended == ended
         return granted
 
@@ -131,7 +131,7 @@ class Schedule(RuleBasedStateMachine):
     def lose(self, granted: LeaseGranted) -> LeaseGranted:
         held = self.state.leases.get(granted.token)
         if held is not None:
-            self.record(schedule.lost(held, Reason.WORKER_LOST, "gone"))
+            self.record(schedule.attempt_lost(held, Reason.WORKER_LOST, "gone"))
             self.conclude(granted)
         return granted
 

@@ -18,7 +18,7 @@ from orchestrator.coordinator.transitions import AttemptLost, DeviceFailed, Devi
 from tests.coordinator.conftest import SECRETS, Served
 
 WORKERS = ["/v1/lease", "/v1/renew", "/v1/commit", "/v1/return", "/v1/device", "/v1/agent"]
-ASK: dict[str, Any] = {"worker": "w", "device": "a", "ask": "1"}
+ASK: dict[str, Any] = {"worker": "w", "device": "a", "request_id": "1"}
 
 
 async def heard(served: Served, device: str) -> None:
@@ -30,8 +30,8 @@ async def heard(served: Served, device: str) -> None:
 
 async def test_a_request_needs_its_own_secret(served: Served) -> None:
     async with served.http("") as http:
-        for path in (*WORKERS, "/v1/fact"):
-            other = SECRETS.worker if path == "/v1/fact" else SECRETS.admin
+        for path in (*WORKERS, "/v1/device_lost"):
+            other = SECRETS.worker if path == "/v1/device_lost" else SECRETS.admin
             for secret in ("", "wrong", "é", other):
                 headers = {TOKEN_HEADER.encode(): secret.encode()}
                 answer = await http.post(path, headers=headers, json=ASK)
@@ -53,15 +53,15 @@ async def test_anybody_may_ask_for_health(served: Served) -> None:
 
 
 REFUSED: list[tuple[str, object, str]] = [
-    ("/v1/lease", {"worker": "w", "device": "a"}, "ask: Field required"),
+    ("/v1/lease", {"worker": "w", "device": "a"}, "request_id: Field required"),
     ("/v1/lease", {**ASK, "more": 1}, "more: Extra inputs"),
     ("/v1/lease", {**ASK, "wait": "1"}, "wait: Input should be a valid number"),
     ("/v1/lease", {**ASK, "wait": 1e9}, "wait: Input should be less"),
     ("/v1/lease", {**ASK, "device": "../a"}, "device: String should match"),
     ("/v1/lease", [], "Input should be an object"),
     ("/v1/return", {"token": "t"}, "reason: Field required"),
-    ("/v1/device", {"device": "a", "note": "1", "event": "failed"}, "phase says where"),
-    ("/v1/device", {"device": "a", "note": "1", "event": "burnt"}, "event: Input should be"),
+    ("/v1/device", {"device": "a", "report_id": "1", "event": "failed"}, "phase says where"),
+    ("/v1/device", {"device": "a", "report_id": "1", "event": "burnt"}, "event: Input should be"),
 ]
 
 
@@ -79,7 +79,7 @@ async def test_what_is_not_json_is_refused(served: Served) -> None:
         for data in (b"", b"{", b'{"token": NaN}', b"\xff"):
             answer = await http.post("/v1/renew", content=data)
             assert answer.status_code == 400
-        note = b'{"device": "a", "note": "1", "event": "started", "facts": {"load": NaN}}'
+        note = b'{"device": "a", "report_id": "1", "event": "started", "facts": {"load": NaN}}'
         assert (await http.post("/v1/device", content=note)).status_code == 400
 
 
@@ -126,7 +126,7 @@ async def test_a_lease_carries_the_case_and_asked_again_is_the_same(served: Serv
     async with served.http(SECRETS.worker) as http:
         first = (await http.post("/v1/lease", json=ASK)).json()
         again = (await http.post("/v1/lease", json=ASK)).json()
-    assert first["answer"] == "lease"
+    assert first["answer"] == "Lease"
     assert first == again
     assert first["case"] == {"id": "case_0", "goal": "Do it"}
     assert first["token"].startswith(f"{first['episode']}/1/")
@@ -136,7 +136,7 @@ async def test_a_lease_carries_the_case_and_asked_again_is_the_same(served: Serv
 async def test_a_worker_that_asks_anew_has_lost_its_lease(served: Served) -> None:
     async with served.http(SECRETS.worker) as http:
         first = (await http.post("/v1/lease", json=ASK)).json()
-        await http.post("/v1/lease", json={**ASK, "ask": "2"})
+        await http.post("/v1/lease", json={**ASK, "request_id": "2"})
         renewed = await http.post("/v1/renew", json={"token": first["token"]})
     assert renewed.status_code == 410
     (ended,) = served.coordinator.state.progress[first["episode"]].ended
@@ -150,8 +150,8 @@ async def test_a_long_poll_answers_as_soon_as_something_can_be_leased(served: Se
             ask = {**ASK, "device": device}
             leases.append((await http.post("/v1/lease", json=ask)).json())
         at_once = (await http.post("/v1/lease", json={**ASK, "device": "d"})).json()
-        assert at_once == {"answer": "wait", "seconds": 1.0}
-        ask = {"worker": "w", "device": "d", "ask": "2", "wait": 10}
+        assert at_once == {"answer": "NothingToLease", "seconds": 1.0}
+        ask = {"worker": "w", "device": "d", "request_id": "2", "wait": 10}
         async with asyncio.TaskGroup() as tasks:
             waiting = tasks.create_task(http.post("/v1/lease", json=ask))
             await heard(served, "d")
@@ -168,7 +168,7 @@ async def test_a_poll_that_nobody_reads_gets_no_lease(served: Served) -> None:
             await http.post("/v1/lease", json={**ASK, "device": device})
         port = int(served.url.rsplit(":", 1)[1])
         _, writer = await asyncio.open_connection("127.0.0.1", port)
-        body = json.dumps({"worker": "w", "device": "d", "ask": "1", "wait": 20}).encode()
+        body = json.dumps({"worker": "w", "device": "d", "request_id": "1", "wait": 20}).encode()
         head = f"POST /v1/lease HTTP/1.1\r\nHost: x\r\nX-Emufarm-Token: {SECRETS.worker}\r\n"
         writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         await writer.drain()
@@ -177,7 +177,9 @@ async def test_a_poll_that_nobody_reads_gets_no_lease(served: Served) -> None:
         await writer.wait_closed()
         async with served.http(SECRETS.admin) as admin:
             await admin.get("/v1/state")  # by now the server has read the end of that connection
-            await admin.post("/v1/fact", json={"device": "a", "text": "container OOM-killed"})
+            await admin.post(
+                "/v1/device_lost", json={"device": "a", "text": "container OOM-killed"}
+            )
         await http.post("/v1/lease", json={**ASK, "device": "e", "wait": 1})
     holders = {held.granted.device for held in served.coordinator.state.leases.values()}
     assert holders == {"b", "c", "e"}
@@ -188,7 +190,7 @@ async def test_a_fact_ends_the_lease_of_a_pair_at_once(served: Served) -> None:
         lease = (await http.post("/v1/lease", json=ASK)).json()
     async with served.http(SECRETS.admin) as http:
         fact = {"device": "a", "cause": "evicted", "text": "Pod evicted: node pressure"}
-        assert (await http.post("/v1/fact", json=fact)).status_code == 200
+        assert (await http.post("/v1/device_lost", json=fact)).status_code == 200
     (ended,) = served.coordinator.state.progress[lease["episode"]].ended
     assert (ended.judgement.reason, ended.judgement.text) == (
         "host_lost",
@@ -215,7 +217,7 @@ async def test_a_loss_is_journaled_with_its_cause_which_decides_the_attempts_rea
         await http.post("/v1/lease", json=ASK)
     async with served.http(SECRETS.admin) as http:
         loss = {"device": "a", "lost": lost, "cause": cause, "exit_code": code}
-        assert (await http.post("/v1/fact", json=loss)).status_code == 200
+        assert (await http.post("/v1/device_lost", json=loss)).status_code == 200
     (gone,) = [event for event in events if isinstance(event, DeviceLost)]
     assert (gone.cause, gone.exit_code, gone.reason) == (cause, code, reason)
     (attempt,) = [event for event in events if isinstance(event, AttemptLost)]
@@ -226,8 +228,8 @@ async def test_a_failed_start_is_journaled_with_its_cause(served: Served) -> Non
     events: list[Event] = []
     served.coordinator.subscribe(events.append)
     note = {
-        "device": "a", "note": "1", "event": "failed", "phase": "provision", "reason": "timeout",
-        "cause": "image_error", "exit_code": 127,
+        "device": "a", "report_id": "1", "event": "failed", "phase": "provision",
+        "reason": "timeout", "cause": "image_error", "exit_code": 127,
     }  # fmt: skip
     async with served.http(SECRETS.worker) as http:
         assert (await http.post("/v1/device", json=note)).status_code == 200
@@ -236,8 +238,14 @@ async def test_a_failed_start_is_journaled_with_its_cause(served: Served) -> Non
 
 
 async def test_a_device_start_is_journaled_once_however_often_it_is_said(served: Served) -> None:
-    started = {"device": "a", "note": "1", "event": "started", "facts": {"emulator": "34.1"}}
-    failed = {"device": "a", "note": "2", "event": "failed", "phase": "boot", "reason": "timeout"}
+    started = {"device": "a", "report_id": "1", "event": "started", "facts": {"emulator": "34.1"}}
+    failed = {
+        "device": "a",
+        "report_id": "2",
+        "event": "failed",
+        "phase": "boot",
+        "reason": "timeout",
+    }
     async with served.http(SECRETS.worker) as http:
         for note in (failed, failed, started, started):
             assert (await http.post("/v1/device", json=note)).status_code == 200

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.coordinator.agents import AgentNews
+from orchestrator.coordinator.messages import AgentStatus
 from orchestrator.errors import UsageError
 from orchestrator.fleet.docker.agents import DockerAgents, agent_image
 from orchestrator.fleet.docker.containers import ContainerLimits
@@ -62,8 +62,8 @@ class Farm:
         assert self.fleet.agents is not None
         return self.fleet.agents
 
-    async def fresh(self, device: str = DEVICE) -> AgentNews:
-        return await self.agents.agent(device, "fresh")
+    async def fresh(self, device: str = DEVICE) -> AgentStatus:
+        return await self.agents.agent(device, "start")
 
     def name(self, part: str, device: str = DEVICE) -> str:
         return f"{self.run.owner.name}-{device}-{part}"
@@ -152,7 +152,7 @@ async def test_every_attempt_gets_a_new_container_with_nothing_of_the_old(
             write = "import os; print(os.listdir('/tmp')); open('/tmp/memory', 'w')"
             assert farm.inside(pairs.name("agent"), write).strip() == "[]"
         assert ids[0] != ids[1]
-        assert await pairs.agents.agent(DEVICE, "gone") == AgentNews()
+        assert await pairs.agents.agent(DEVICE, "remove") == AgentStatus()
         assert farm.docker("ps", "-aq", "--filter", f"name={pairs.name('agent')}") == ""
 
 
@@ -229,7 +229,7 @@ async def test_how_an_agent_ended_is_told_and_is_its_own_fault(
     async with running(run, image, limits=ContainerLimits(cpus=1, memory_mb=64, pids=20)) as pairs:
         await pairs.fresh()
         while True:
-            news = await pairs.agents.agent(DEVICE, "ended")
+            news = await pairs.agents.agent(DEVICE, "describe_end")
             if how in news.text or program == farm.SLEEPS:
                 break
         assert news.fault == ""
@@ -255,7 +255,7 @@ async def test_a_container_that_somebody_removed_is_not_the_agents_fault(
     async with running(run, example) as pairs:
         await pairs.fresh()
         await asyncio.to_thread(farm.docker, "rm", "-f", pairs.name("agent"))
-        news = await pairs.agents.agent(DEVICE, "ended")
+        news = await pairs.agents.agent(DEVICE, "describe_end")
     assert (news.fault, news.text) == ("farm", "its container is gone: somebody removed it")
 
 

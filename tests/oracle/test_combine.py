@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.oracle.combine import combine
 from orchestrator.oracle.trace import decision_fields
-from orchestrator.outcome import Asked
+from orchestrator.outcome import OracleResults
 
 Event = dict[str, Any]
 
@@ -33,48 +33,51 @@ BEFORE = (bad("pre", False), good("pre", False))
     ("events", "wanted"),
     [
         # It came to its end.
-        ([*BEFORE, good("post", True), bad("post", False)], Asked(True, False)),
+        ([*BEFORE, good("post", True), bad("post", False)], OracleResults(True, False)),
         (
             [*BEFORE, good("post", False), bad("post", True)],
-            Asked(False, False, ("bad",), text="good: it is False"),
+            OracleResults(False, False, ("bad",), text="good: it is False"),
         ),
         (
             [*BEFORE, good("post", None), bad("post", None)],
-            Asked(None, False, violations_known=False, text="good: it is None"),
+            OracleResults(None, False, violations_known=False, text="good: it is None"),
         ),
         # A watched effect stays seen, and one that was once missed is unknown.
-        ([*BEFORE, bad("post", True), good("post", True)], Asked(True, False, ("bad",))),
+        ([*BEFORE, bad("post", True), good("post", True)], OracleResults(True, False, ("bad",))),
         (
             [*BEFORE, bad("post", None), good("post", True), bad("post", False)],
-            Asked(True, False, violations_known=False),
+            OracleResults(True, False, violations_known=False),
         ),
         (
             [*BEFORE, bad("post", None), bad("post", True), good("post", True)],
-            Asked(True, False, ("bad",)),
+            OracleResults(True, False, ("bad",)),
         ),
         # What was there before is not the agent's, and is not asked for again.
-        ([bad("pre", True), good("pre", False), good("post", True)], Asked(True, False)),
+        ([bad("pre", True), good("pre", False), good("post", True)], OracleResults(True, False)),
         # Success held before only where all of it did.
         (
             [good("pre", True), good("post", True)],
-            Asked(True, True),
+            OracleResults(True, True),
         ),
         (
             [good("pre", True), good("pre", False, "more"), good("post", True),
              good("post", True, "more")],
-            Asked(True, False),
+            OracleResults(True, False),
         ),
         # It never came to its end.
-        ([], Asked(None, False, violations_known=False)),
-        ([*BEFORE], Asked(None, False, violations_known=False)),
-        ([bad("pre", False)], Asked(None, False, violations_known=False)),
-        ([*BEFORE, bad("post", True)], Asked(None, False, ("bad",), violations_known=False)),
-        ([good("pre", False)], Asked(None, False)),
+        ([], OracleResults(None, False, violations_known=False)),
+        ([*BEFORE], OracleResults(None, False, violations_known=False)),
+        ([bad("pre", False)], OracleResults(None, False, violations_known=False)),
+        (
+            [*BEFORE, bad("post", True)],
+            OracleResults(None, False, ("bad",), violations_known=False),
+        ),
+        ([good("pre", False)], OracleResults(None, False)),
         # The guest was restarted: effects were asked for, success was not.
-        ([*BEFORE, bad("post", False)], Asked(None, False, violations_known=False)),
+        ([*BEFORE, bad("post", False)], OracleResults(None, False, violations_known=False)),
     ],
 )  # fmt: skip
-def test_they_say_together(events: list[Event], wanted: Asked) -> None:
+def test_they_say_together(events: list[Event], wanted: OracleResults) -> None:
     assert combine(events) == wanted
 
 

@@ -33,7 +33,7 @@ from tests.report.rows import FAILED, INFRA, SUCCESS, UNKNOWN, a_plan, a_run, at
 def a_mixed_run(folder: Path, cases: int = 12, repeats: int = 3, **about: Any) -> Path:
     """Every outcome, with retries and violations."""
     plan, chance = a_plan(cases, repeats), Random(5)
-    events: list[Event] = [DeviceStarted(device="d", note="1")]
+    events: list[Event] = [DeviceStarted(device="d", report_id="1")]
     for episode in plan.episodes:
         number = 1
         if chance.random() < 0.1:
@@ -122,7 +122,7 @@ def test_an_undecided_episode_is_planned_and_unknown(tmp_path: Path) -> None:
             INFRA, Blame.INFRA, Phase.AGENT, Reason.WORKER_LOST, violations_known=False
         ),
     )  # fmt: skip
-    failed = DeviceFailed(device="d", note="1", phase="boot", reason="timeout")
+    failed = DeviceFailed(device="d", report_id="1", phase="boot", reason="timeout")
     report = build.compute(a_run(tmp_path / "run", a_plan(1), [failed, lost], sealed=False))
     row = episode(report, "case_00.benign.1")
     assert (row.final, row.spent, row.first_spent, row.attempts) == (None, None, None, 1)

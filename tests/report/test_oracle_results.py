@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.coordinator.client import CoordinatorClient
-from orchestrator.coordinator.lease import Lease
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.messages import Lease
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening
 from orchestrator.report.oracle_results import result_digests, results
 from tests.coordinator.conftest import SECRETS, aside
 from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan

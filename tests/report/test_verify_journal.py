@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.coordinator.chain import Line
+from orchestrator.coordinator.chain import JournalLine
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -37,7 +37,7 @@ def opened(**fields: Any) -> RunOpened:
 def granted(episode: str, attempt: int, device: str = "d1", nonce: str = "n") -> LeaseGranted:
     token = f"{episode}/{attempt}/{nonce}"
     return LeaseGranted(
-        token=token, episode=episode, attempt=attempt, device=device, worker="w", ask="a"
+        token=token, episode=episode, attempt=attempt, device=device, worker="w", request_id="a"
     )
 
 
@@ -79,7 +79,7 @@ def whole() -> list[Event]:
 
 
 def told(events: list[Event]) -> list[str]:
-    return replay(PLAN, [Line(seq, 0, event) for seq, event in enumerate(events, start=1)])
+    return replay(PLAN, [JournalLine(seq, 0, event) for seq, event in enumerate(events, start=1)])
 
 
 def test_a_run_that_went_its_way_follows() -> None:

@@ -17,10 +17,9 @@ import pytest
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient
 from orchestrator.coordinator.coordinator import Coordinator
-from orchestrator.coordinator.lease import Lease
-from orchestrator.coordinator.listening import listening
-from orchestrator.coordinator.messages import DeviceLoss
-from orchestrator.coordinator.opening import open_run
+from orchestrator.coordinator.messages import DeviceLoss, Lease
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -43,7 +42,7 @@ from orchestrator.worker import loop
 from orchestrator.worker.exit_codes import WorkerExit
 from orchestrator.worker.loop import Worker
 from orchestrator.worker.renewal import Renewal
-from orchestrator.worker.staging import begin, send_sealed
+from orchestrator.worker.staging import begin_attempt, send_sealed
 from tests.coordinator.conftest import SECRETS
 from tests.coordinator.runs import a_bundle
 from tests.episode.stage import PROFILE, Says, a_case
@@ -339,7 +338,7 @@ async def test_what_a_killed_worker_had_sealed_is_sent_by_the_next(
         for aside in (True, False):
             lease = await asyncio.to_thread(at.client.lease)
             assert isinstance(lease, Lease)
-            a_bundle(begin(at.staging, lease.token), lease, DEVICE)
+            a_bundle(begin_attempt(at.staging, lease.token), lease, DEVICE)
             if aside:
                 (at.staging / "attempt").rename(at.staging / "sealed-1")
                 await asyncio.to_thread(send_sealed, at.client, at.staging)

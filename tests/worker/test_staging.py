@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.coordinator.client import CoordinatorRefused, LeaseLost
 from orchestrator.worker import staging as module
-from orchestrator.worker.staging import begin, put_aside, send, send_sealed
+from orchestrator.worker.staging import begin_attempt, seal_attempt, send_attempt, send_sealed
 
 
 class Coordinator:
@@ -29,7 +29,7 @@ class Coordinator:
 
 
 def an_attempt(staging: Path, token: str = "t") -> None:
-    folder = begin(staging, token)
+    folder = begin_attempt(staging, token)
     folder.mkdir()
     (folder / "attempt.json").write_text("{}")
 
@@ -47,7 +47,7 @@ def test_killed_while_it_removed_what_was_sent_nothing_is_sent_again(
     monkeypatch.setattr(module.shutil, "rmtree", killed)  # type: ignore[attr-defined]
     client: Any = Coordinator()
     with pytest.raises(KeyboardInterrupt):
-        send(client, put_aside(tmp_path))
+        send_attempt(client, seal_attempt(tmp_path))
     monkeypatch.setattr(module.shutil, "rmtree", remove)  # type: ignore[attr-defined]
     send_sealed(client, tmp_path)
     assert client.heard == ["t"]
@@ -60,7 +60,7 @@ def test_an_attempt_that_was_not_sealed_is_not_sent(tmp_path: Path) -> None:
     send_sealed(client, tmp_path)
     assert client.heard == []
     an_attempt(tmp_path, "new")
-    send(client, put_aside(tmp_path))
+    send_attempt(client, seal_attempt(tmp_path))
     assert client.heard == ["new"]
 
 
@@ -69,11 +69,11 @@ def test_what_the_run_cannot_keep_goes_and_what_it_refuses_stays_for_a_person(
 ) -> None:
     late: Any = Coordinator(LeaseLost("too late"))
     an_attempt(tmp_path)
-    send(late, put_aside(tmp_path))
+    send_attempt(late, seal_attempt(tmp_path))
     assert list(tmp_path.iterdir()) == []
     refusing: Any = Coordinator(CoordinatorRefused("not whole"))
     an_attempt(tmp_path)
-    send(refusing, put_aside(tmp_path))
+    send_attempt(refusing, seal_attempt(tmp_path))
     (refused,) = tmp_path.glob("refused-*")
     assert (refused / "why").read_text() == "not whole\n"
     send_sealed(refusing, tmp_path)
@@ -83,7 +83,7 @@ def test_a_full_disk_while_sending_leaves_the_bundle_for_the_next(tmp_path: Path
     full: Any = Coordinator(OSError("No space left on device"))
     an_attempt(tmp_path)
     with pytest.raises(OSError, match="No space"):
-        send(full, put_aside(tmp_path))
+        send_attempt(full, seal_attempt(tmp_path))
     client: Any = Coordinator()
     send_sealed(client, tmp_path)
     assert client.heard == ["t"]

@@ -12,7 +12,7 @@ from ...outcome import judge
 from .. import attempt
 from ..attempt import AttemptRecord
 from ..summary import NAME as SUMMARY
-from ..summary import judged_words
+from ..summary import judgement_fields
 from .fields import check_document
 from .reader import EvidenceFolder, Fields
 from .rules import Findings
@@ -55,7 +55,7 @@ def check_summary(
 ) -> None:
     if not check_document(SUMMARY, fields, findings) or record is None:
         return
-    expected = judged_words(record.judgement)
+    expected = judgement_fields(record.judgement)
     odd = [name for name, value in expected.items() if fields[name] != value]
     if record.episode.rpartition(".")[0] != f"{fields['case_id']}.{fields['variant']}":
         odd += ["case_id", "variant"]

@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from ...coordinator.agents import AgentNews, Want
+from ...coordinator.messages import AgentCommand, AgentStatus
 from ...device.deadline import Deadline
 from ...errors import UsageError
 from . import containers, networks
@@ -81,7 +81,7 @@ class Cell:
 
 
 class DockerAgents:
-    """The agents of a fleet; coordinator/agents.py's port."""
+    """The agents of a fleet; coordinator/messages.py's AgentContainers."""
 
     def __init__(
         self,
@@ -97,41 +97,41 @@ class DockerAgents:
         self._image = agent
         self._threads = threads
 
-    async def agent(self, device: str, want: Want) -> AgentNews:
-        calls: dict[Want, Callable[[str], AgentNews]] = {
-            "fresh": self._fresh, "ended": self._ended, "gone": self._gone,
+    async def agent(self, device: str, command: AgentCommand) -> AgentStatus:
+        calls: dict[AgentCommand, Callable[[str], AgentStatus]] = {
+            "start": self._start, "describe_end": self._describe_end, "remove": self._remove,
         }  # fmt: skip
-        call = partial(self._asked, calls[want], device)
+        call = partial(self._asked, calls[command], device)
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    def _asked(self, call: Callable[[str], AgentNews], device: str) -> AgentNews:
+    def _asked(self, call: Callable[[str], AgentStatus], device: str) -> AgentStatus:
         try:
             return call(device)
         except (EngineAway, EngineRefused) as error:
-            return AgentNews(text=str(error), fault="farm")
+            return AgentStatus(text=str(error), fault="farm")
 
-    def _fresh(self, device: str) -> AgentNews:
-        self._gone(device)
+    def _start(self, device: str) -> AgentStatus:
+        self._remove(device)
         cell = self._cell(device)
         id = containers.create(self._engine, self._spec(device, cell))
         try:
             containers.start(self._engine, id)
         except BadRequest as error:  # its image names a program that is not in it, for example
-            return AgentNews(text=str(error), fault="agent")
+            return AgentStatus(text=str(error), fault="agent")
         address = containers.address(self._engine, id, cell.network)
         if not address:
-            return AgentNews(text=self._how(id), fault="agent")
-        return AgentNews(url=f"http://{address}:{PORT}/")
+            return AgentStatus(text=self._how(id), fault="agent")
+        return AgentStatus(url=f"http://{address}:{PORT}/")
 
-    def _ended(self, device: str) -> AgentNews:
+    def _describe_end(self, device: str) -> AgentStatus:
         try:
-            return AgentNews(text=self._how(self._name(device)))
+            return AgentStatus(text=self._how(self._name(device)))
         except NotThere:
-            return AgentNews(text="its container is gone: somebody removed it", fault="farm")
+            return AgentStatus(text="its container is gone: somebody removed it", fault="farm")
 
-    def _gone(self, device: str) -> AgentNews:
+    def _remove(self, device: str) -> AgentStatus:
         containers.remove(self._engine, self._name(device))
-        return AgentNews()
+        return AgentStatus()
 
     def _how(self, container: str) -> str:
         deadline = Deadline(_END_S)

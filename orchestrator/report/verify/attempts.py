@@ -168,7 +168,7 @@ def _summary_problems(record: AttemptRecord, folder: Path, planned: Episode | No
     if not path.exists():
         missing = f"{summary.NAME}: is missing, although the agent was shown a screen"
         return [missing] if record.effort.steps else []
-    wanted = summary.judged_words(record.judgement)
+    wanted = summary.judgement_fields(record.judgement)
     if planned is not None:
         wanted |= {"case_id": planned.case, "variant": planned.variant, "seed": planned.seed}
     found = read_json(path)

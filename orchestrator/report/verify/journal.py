@@ -12,9 +12,9 @@ import hashlib
 from collections.abc import Iterable
 
 from ...coordinator import schedule
-from ...coordinator.chain import Line
+from ...coordinator.bundle_store import EPISODES
+from ...coordinator.chain import JournalLine
 from ...coordinator.state import State, apply, new_state
-from ...coordinator.store import EPISODES
 from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -34,7 +34,7 @@ from ...plan.plan import Plan
 _FIRST_EVENTS = (SegmentOpened, RunOpened)
 
 
-def replay(plan: Plan, lines: Iterable[Line]) -> list[str]:
+def replay(plan: Plan, lines: Iterable[JournalLine]) -> list[str]:
     """One sentence for each contradiction; the replay stops at a line that cannot be applied."""
     state, problems = _state(plan, 1.0, 1), []
     digest = plan.digest

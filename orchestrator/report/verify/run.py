@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...coordinator import chain
-from ...coordinator.chain import JournalBroken, Line
+from ...coordinator.chain import JournalBroken, JournalLine
 from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -110,7 +110,9 @@ def prove_run(run: Path) -> Proof:
     )
 
 
-def _segments(run: Path, found: RunFolder, read: chain.Read) -> tuple[list[str], list[str]]:
+def _segments(
+    run: Path, found: RunFolder, read: chain.JournalContents
+) -> tuple[list[str], list[str]]:
     """Check for bytes after the last line of each segment; a sealed run's last segment has none."""
     problems = [] if read.sealed else [_NOT_SEALED]
     outside = []
@@ -137,7 +139,7 @@ def _documents(
     run: Path,
     plan: Plan,
     found: RunFolder,
-    read: chain.Read,
+    read: chain.JournalContents,
     attempts: Iterable[AttemptCommitted | AttemptFenced],
 ) -> list[str]:
     """The files that the seal names exist unchanged, and nothing was added."""
@@ -156,7 +158,7 @@ def _documents(
     return problems + added(found, files, bundles, ids)
 
 
-def _contents(run: Path, plan: Plan, lines: Sequence[Line]) -> list[str]:
+def _contents(run: Path, plan: Plan, lines: Sequence[JournalLine]) -> list[str]:
     """The run's manifest and capabilities agree with this plan and the devices in the journal."""
     devices = latest_device_facts(line.event for line in lines)
     try:
@@ -167,7 +169,7 @@ def _contents(run: Path, plan: Plan, lines: Sequence[Line]) -> list[str]:
         return [f"{MANIFEST} or {CAPABILITIES}: is not a valid document: {error!r}"]
 
 
-def _sealed_files(lines: Iterable[Line]) -> Mapping[str, str] | None:
+def _sealed_files(lines: Iterable[JournalLine]) -> Mapping[str, str] | None:
     for line in lines:
         if isinstance(line.event, RunSealed):
             return line.event.files

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ...coordinator.bundle_store import EPISODES, INCOMING
 from ...coordinator.chain import FOLDER as JOURNAL
-from ...coordinator.store import EPISODES, INCOMING
 from ...coordinator.transitions import DeviceStarted, Event
 from ...pins.files import file_sha256
 from ..build import NAME as REPORT

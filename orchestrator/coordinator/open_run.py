@@ -1,4 +1,4 @@
-"""How is a run begun, or gone on with? Under a lock, from its journal, with the same plan."""
+"""Starts or resumes a run: takes its lock and replays its journal, with the same plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import UsageError
-from ..events.bulk import bulk
+from ..events.gc_pause import gc_paused
 from ..locks import FileLock, LockHeld, try_lock
 from ..pins import proofs
 from ..plan.plan import Plan
@@ -19,20 +19,20 @@ LOCK = "lock"
 
 @asynccontextmanager
 async def open_run(run: Path, plan: Plan, settings: RunSettings) -> AsyncIterator[Coordinator]:
-    """A new run in this folder, or the one whose journal is there, replayed.
+    """The coordinator of a new run, or of the run whose journal is in this folder.
 
-    UsageError where another coordinator runs it or the plan is another one; JournalBroken where
-    the journal is not the one that was written; JournalUnwritable where none can be.
+    UsageError if another coordinator holds the run or the plan is another one; JournalBroken if the
+    journal was changed; JournalUnwritable if none can be written.
     """
     with _lock(run):
-        with bulk():
+        with gc_paused():
             coordinator = Coordinator(run, plan, settings, proofs.recorded(run))
         async with coordinator:
             yield coordinator
 
 
 def _lock(run: Path) -> FileLock:
-    """The run's folder, made and held against a second coordinator."""
+    """Make the run's folder, and lock it against a second coordinator."""
     try:
         run.mkdir(parents=True, exist_ok=True)
         return try_lock(run / LOCK)

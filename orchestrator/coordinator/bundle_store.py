@@ -1,9 +1,9 @@
-"""Where do bundles lie, and how does an upload become one?
+"""Stores uploaded bundles in the run's folder: verifies them, and makes them durable.
 
     episodes/<episode>/attempt-<n>/         scored: the journal has its line
     episodes/<episode>/fenced-<hash>/       came after its lease had ended; kept, never scored
-    episodes/<episode>/aside-<n>-<digest>/  stored when a coordinator died before the line: accepted
-                                            again when its worker sends it again, and then removed
+    episodes/<episode>/aside-<n>-<digest>/  stored when a coordinator was killed before it wrote the
+                                            line; removed once its worker has sent it again
     incoming/                               uploads too large for memory, while they arrive
 
 Every bundle is durable before its journal line is written.
@@ -29,25 +29,24 @@ from .transitions import LeaseGranted
 
 EPISODES = "episodes"
 INCOMING = "incoming"
-_IN_MEMORY = 1 << 20  # of an upload; beyond it, on disk
+_IN_MEMORY = 1 << 20  # bytes of an upload; a longer one goes to disk
 _ATTEMPT = re.compile(r"attempt-(\d+)")
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredBundle:
     record: AttemptRecord
-    manifest: str  # digest
-    bundle: str  # folder, from the run's
+    bundle: str  # its folder, relative to the run's
 
 
-class Store:
+class BundleStore:
     def __init__(self, run: Path, limits: archive.ArchiveLimits) -> None:
         self._run = run
         self._limits = limits
         self._incoming = run / INCOMING
 
     def open(self) -> None:
-        """Ready for uploads, once `clear` was here."""
+        """Prepare for uploads; `clear` must run before the first is taken."""
         if self._incoming.exists():
             shutil.rmtree(self._incoming)
         self._incoming.mkdir()
@@ -55,10 +54,10 @@ class Store:
         manifest.sync_folder(self._run)
 
     def clear(self, journaled: Collection[str]) -> None:
-        """What a dead coordinator left half done; `journaled` are the bundles with a line."""
+        """Clear what a killed coordinator left half done; `journaled` bundles have a line."""
         with os.scandir(self._run / EPISODES) as entries:
             episodes = [entry.path for entry in entries if entry.is_dir()]
-        # Plain names and no paths: 100,000 folders hold one bundle each, and it is journaled.
+        # Names instead of Path objects: 100,000 folders hold one bundle each, which is journaled.
         for episode in episodes:
             above = f"{EPISODES}/{os.path.basename(episode)}"
             for name in os.listdir(episode):
@@ -66,7 +65,7 @@ class Store:
                     self._clear(Path(episode, name))
 
     def _clear(self, folder: Path) -> None:
-        """Something without a line."""
+        """Clear a folder that has no line in the journal."""
         unfinished = folder.match(".*.part")
         if unfinished or folder.name.startswith("fenced-"):  # it is sent again under the same name
             shutil.rmtree(folder)
@@ -74,19 +73,21 @@ class Store:
         if number is None:
             return
         aside = self._aside(folder.parent, int(number[1]), manifest.digest(folder))
-        if aside.exists():  # the same bundle, sent again to a coordinator that died again
+        if aside.exists():  # the same bundle, sent again to a coordinator that was killed again
             shutil.rmtree(aside)
         folder.rename(aside)
 
     def spool(self) -> IO[bytes]:
-        """For an upload: memory at first, then a file without a name, gone with its reader."""
+        """A temporary file for an upload: in memory at first, then on disk without a name."""
         return cast(
             IO[bytes],
             tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY, dir=str(self._incoming)),
         )
 
-    def take(self, upload: IO[bytes], granted: LeaseGranted, digest: str, scored: bool) -> Stored:
-        """Verify the upload and give it its place; BadArchive where it is not this attempt's."""
+    def take(
+        self, upload: IO[bytes], granted: LeaseGranted, digest: str, scored: bool
+    ) -> StoredBundle:
+        """Verify the upload and move it into its folder; BadArchive if it is not this attempt's."""
         episode = self._run / EPISODES / granted.episode
         episode.mkdir(exist_ok=True)
         token = hashlib.sha256(granted.token.encode()).hexdigest()[:16]
@@ -99,20 +100,17 @@ class Store:
 
         upload.seek(0)
         record = archive.unpack(upload, target, accept, self._limits)
-        # Last: on most disks the bundle's own syncs have written this name too. And always, since
-        # whoever made the folder may be another upload that has not come so far.
+        # Last, since on most disks the bundle's own syncs have written this name too. Always, since
+        # another upload may have made the folder and not yet synced it.
         manifest.sync_folder(episode.parent)
         aside = self._aside(episode, granted.attempt, digest)
         if scored and aside.exists():
             shutil.rmtree(aside)
-        return Stored(record, digest, self._named(target))
+        return StoredBundle(record, target.relative_to(self._run).as_posix())
 
     def close(self) -> None:
         if self._incoming.exists():
             shutil.rmtree(self._incoming)
-
-    def _named(self, folder: Path) -> str:
-        return folder.relative_to(self._run).as_posix()
 
     @staticmethod
     def _aside(episode: Path, number: int, digest: str) -> Path:
@@ -128,11 +126,11 @@ def _record(folder: Path, granted: LeaseGranted) -> AttemptRecord:
         raise archive.BadArchive(f"{attempt.NAME}: {where} {first['msg']}") from error
     except (OSError, ValueError) as error:
         raise archive.BadArchive(f"{attempt.NAME} cannot be read: {error}") from error
-    told = (record.episode, record.attempt, record.device)
+    recorded = (record.episode, record.attempt, record.device)
     leased = (granted.episode, granted.attempt, granted.device)
-    if told != leased:
+    if recorded != leased:
         raise archive.BadArchive(
-            f"{attempt.NAME} is of {told[0]}, attempt {told[1]} on {told[2]}; "
+            f"{attempt.NAME} is of {recorded[0]}, attempt {recorded[1]} on {recorded[2]}; "
             f"the lease is for {leased[0]}, attempt {leased[1]} on {leased[2]}"
         )
     return record

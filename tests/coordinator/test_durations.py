@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.coordinator import chain, history
+from orchestrator.coordinator import chain, durations
 from orchestrator.coordinator.journal import Journal
 from orchestrator.coordinator.transitions import AttemptCommitted, RunOpened
 from orchestrator.outcome import Blame, Judgement, Outcome, Phase
@@ -16,11 +16,11 @@ from tests.coordinator.runs import a_plan
 def test_the_known_have_their_mean_and_the_unknown_the_mean_of_those() -> None:
     episodes = a_plan(3).episodes
     known = {("case_0", "benign"): [2.0, 4.0], ("case_1", "benign"): [9.0]}
-    assert list(history.expectations(episodes, known).values()) == [3.0, 9.0, 6.0]
+    assert list(durations.expectations(episodes, known).values()) == [3.0, 9.0, 6.0]
 
 
 def test_without_history_the_budget_stands() -> None:
-    assert set(history.expectations(a_plan(2).episodes, {}).values()) == {10.0}
+    assert set(durations.expectations(a_plan(2).episodes, {}).values()) == {10.0}
 
 
 def a_commit(
@@ -55,7 +55,7 @@ async def test_durations_are_those_of_this_agent_and_of_whole_attempts(tmp_path:
     await a_journal(tmp_path / "four", "idle", 90, Outcome.SUCCESS)
     (tmp_path / "five" / "journal").mkdir(parents=True)
     (tmp_path / "five" / "journal" / "000001.jsonl").write_text('"event":"attempt_committed"\n')
-    known = history.durations(tmp_path, "random")
+    known = durations.measured_durations(tmp_path, "random")
     assert sorted(known[("case_0", "benign")]) == pytest.approx([2.0, 4.0])
     assert len(known) == 1
 
@@ -71,10 +71,10 @@ async def test_of_a_long_journal_the_beginning_the_middle_and_the_end_are_looked
     for case in range(8):
         journal.queue([a_commit(f"case_{case}.benign.{n}", case, text) for n in range(30)])
     await journal.close()
-    assert (folder / "000001.jsonl").stat().st_size > history.SAMPLE
-    known = history.durations(tmp_path, "idle")
+    assert (folder / "000001.jsonl").stat().st_size > durations.SAMPLE
+    known = durations.measured_durations(tmp_path, "idle")
     assert {kind: set(seconds) for kind, seconds in known.items()} == {
         (f"case_{case}", "benign"): {float(case)} for case in range(8)
     }
     assert sum(map(len, known.values())) < 8 * 30
-    assert history.durations(tmp_path, "another") == {}
+    assert durations.measured_durations(tmp_path, "another") == {}

@@ -1,7 +1,7 @@
-"""How long will an episode take? What earlier journals measured, else its budget.
+"""Expected durations of episodes: the means that earlier journals measured, else the budget.
 
-A hint for the order of leases and for the time left, never for a score: a journal that cannot be
-read is passed over.
+They order leases and give the time left; no score depends on them. A journal that cannot be read
+is skipped.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ..outcome import Outcome
 from ..plan.plan import Episode
 from . import chain
 
-RUNS = 20  # the newest; older ones were another machine's, as like as not
-SAMPLE = 4 << 20  # bytes of one segment that are looked at: some thousand attempts
+RUNS = 20  # the newest; older ones are likely another machine's
+SAMPLE = 4 << 20  # bytes that are read of one segment: some thousand attempts
 _PIECES = 64
 
 _OPENED = b'"event":"run_opened"'
@@ -29,7 +29,7 @@ Kind = tuple[str, str]  # case, variant
 def expectations(
     episodes: Iterable[Episode], known: Mapping[Kind, Iterable[float]]
 ) -> dict[str, float]:
-    """Seconds by episode: the mean of what is known of its kind, else of all, else its budget."""
+    """Seconds by episode: the mean of its kind, else of all kinds, else the episode's budget."""
     means = {kind: fmean(seconds) for kind, seconds in known.items()}
     typical = fmean(means.values()) if means else None
     expected = {}
@@ -42,8 +42,8 @@ def expectations(
 def measured(journal: Path, agent: str) -> Iterator[tuple[Kind, float]]:
     """Durations of this agent's attempts that were not cut short by infrastructure.
 
-    Lines are picked by their canonical spelling, unverified, and of a long journal not all: a whole
-    read of many would keep a run waiting.
+    Lines are picked by their canonical spelling and not verified, and long journals are sampled:
+    reading many journals whole would delay a run.
     """
     for segment in sorted(journal.glob("*.jsonl")):
         for line in _sample(segment):
@@ -57,33 +57,33 @@ def measured(journal: Path, agent: str) -> Iterator[tuple[Kind, float]]:
 
 
 def _sample(segment: Path) -> Iterator[bytes]:
-    """Its lines; where they are many, those of evenly spread pieces, as equal episodes are run one
-    after the other. The first piece is its beginning."""
+    """The lines of a segment; of a long one, those of evenly spread pieces, since similar episodes
+    run one after the other. The first piece is the segment's beginning."""
     size = segment.stat().st_size
     piece = size if size <= SAMPLE else SAMPLE // _PIECES
     with segment.open("rb") as file:
         for start in range(0, size, max(piece, size // _PIECES)):
             file.seek(start)
             if start:
-                file.readline()  # the rest of one that began before
+                file.readline()  # the rest of a line that began before
             yield from file.readlines(piece)
 
 
 def _changed(journal: Path) -> float:
-    """When it was; one that is being removed is the oldest."""
+    """Its modification time; a journal that is being removed counts as the oldest."""
     try:
         return journal.stat().st_mtime
     except OSError:
         return 0.0
 
 
-def durations(runs: Path, agent: str) -> dict[Kind, list[float]]:
-    """What the newest runs below this folder measured."""
+def measured_durations(runs: Path, agent: str) -> dict[Kind, list[float]]:
+    """What the newest runs below this folder measured, by kind of episode."""
     known: dict[Kind, list[float]] = defaultdict(list)
     for journal in sorted(runs.glob(f"*/{chain.FOLDER}"), key=_changed)[-RUNS:]:
         try:
             for kind, seconds in measured(journal, agent):
                 known[kind].append(seconds)
         except (OSError, ValueError, KeyError, TypeError):
-            continue  # torn or edited: what was read of it so far is as good a hint as any
+            continue  # torn or edited; what was read so far is good enough
     return dict(known)
