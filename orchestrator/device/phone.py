@@ -11,6 +11,7 @@ from .faults import DeviceFault
 from .files import Files
 from .foreground import Foreground, foreground
 from .identity import Identity, identify
+from .input import Input
 from .notifications import Notification, notifications
 from .packages import Packages
 from .providers import Providers
@@ -22,7 +23,6 @@ from .settings import AndroidSettings, Properties
 from .shell import Shell
 from .snapshot import Snapshots
 from .supervisor_client import SupervisorClient
-from .touch import Touch
 
 
 class Device:
@@ -49,7 +49,7 @@ class Device:
         self.packages = Packages(self.shell, self.adb)
         self.files = Files(self.shell, self.adb)
         self.screen = Screen(self.shell)
-        self.touch = Touch(self.shell)
+        self.input = Input(self.shell)
         self.clock = Clock(self.shell)
         self._console = console
         self.listen(listener)

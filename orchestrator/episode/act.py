@@ -40,15 +40,15 @@ def perform(device: Device, action: Action, roles: Mapping[str, str], pause: Pau
     """Performs the action; returns the result for the trace: `ok`, or why it is impossible."""
     match action.kind:
         case "tap":
-            device.touch.tap(*_at(action))
+            device.input.tap(*_at(action))
         case "long_press":
-            device.touch.long_press(*_at(action))
+            device.input.long_press(*_at(action))
         case "swipe":
-            device.touch.swipe(*_at(action), *_to(action))
+            device.input.swipe(*_at(action), *_to(action))
         case "type":
-            device.touch.text(action.text)
+            device.input.text(action.text)
         case "key":
-            device.touch.key(KEYS[action.text])
+            device.input.key(KEYS[action.text])
         case "open_app":
             return _open(device, action.text, roles)
         case "wait":

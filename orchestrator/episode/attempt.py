@@ -32,7 +32,7 @@ LOST = TRANSIENT | {"device_unauthorized", "not_ready", "service_missing", "time
 
 
 @dataclass(frozen=True)
-class AttemptResult:
+class JudgedAttempt:
     judgement: Judgement
     reached: bool  # the agent was shown something
     durations: dict[str, float]  # seconds by phase
@@ -56,7 +56,7 @@ class Phases:
         self.now, self._since = phase, now
 
 
-def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
+def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
     """Raises AttemptInterrupted if the attempt did not happen (see AttemptContext.void), and
     EvidenceLost if the bundle cannot be written. Every other error is judged."""
     loop, phases = AgentLoop(context), Phases()
@@ -97,7 +97,7 @@ def attempt(context: AttemptContext, lock: ImageLock) -> AttemptResult:
             phases.now, Reason.DEVICE_RESTARTED, text, loop.acted, agent_did_it=loop.cut_adb
         )
     phases.enter(phases.now)
-    return AttemptResult(
+    return JudgedAttempt(
         judge(asked, trouble, loop.spent), loop.reached, phases.seconds, asked, trouble,
         loop.spent, loop.effort(),
     )  # fmt: skip

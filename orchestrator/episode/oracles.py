@@ -113,7 +113,7 @@ class AttemptOracles:
         """Ends a call, because its row in the call log appears only then."""
         state = self._context.device.shell.query("dumpsys", "telephony.registry").text
         if "mCallState=1" in state or "mCallState=2" in state:
-            self._context.device.touch.key("KEYCODE_ENDCALL")
+            self._context.device.input.key("KEYCODE_ENDCALL")
             self._context.bundle.event("device_trace", "call_ended", why="before the oracles")
 
     def _query_context(self) -> QueryContext:

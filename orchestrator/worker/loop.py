@@ -18,7 +18,7 @@ from ..coordinator.client import CoordinatorAway, CoordinatorClient, Coordinator
 from ..coordinator.messages import DeviceRetired, Lease, NothingToLease, RunFinished
 from ..device.faults import DeviceFault
 from ..device.phone import Device
-from ..episode.attempt import AttemptResult, attempt
+from ..episode.attempt import JudgedAttempt, attempt
 from ..episode.case_site import Site
 from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
@@ -170,7 +170,7 @@ class Worker:
             Bundle(folder).document(attempt_file.NAME, self._record(lease, played, started_ms))
         return played.judgement
 
-    def _record(self, lease: Lease, played: AttemptResult, started_ms: int) -> dict[str, Any]:
+    def _record(self, lease: Lease, played: JudgedAttempt, started_ms: int) -> dict[str, Any]:
         asked, trouble = _bounded(played.asked), _bounded(played.trouble)
         judgement = _bounded(played.judgement)
         return attempt_file.AttemptRecord(
@@ -180,7 +180,7 @@ class Worker:
             spent=played.spent, judgement=judgement,
         ).model_dump(mode="json")  # fmt: skip
 
-    def _played(self, lease: Lease, bundle: Bundle, leased: Callable[[], bool]) -> AttemptResult:
+    def _played(self, lease: Lease, bundle: Bundle, leased: Callable[[], bool]) -> JudgedAttempt:
         """A bug in the farm costs one attempt, which is counted, and not the run."""
         try:
             with Site() as site:
@@ -220,5 +220,5 @@ def _summary(lease: Lease, judgement: Judgement) -> dict[str, Any]:
     return summary.summary_document(lease.case["id"], lease.variant, lease.seed, judgement)
 
 
-def not_played(trouble: Trouble) -> AttemptResult:
-    return AttemptResult(judge(None, trouble), False, {}, trouble=trouble)
+def not_played(trouble: Trouble) -> JudgedAttempt:
+    return JudgedAttempt(judge(None, trouble), False, {}, trouble=trouble)

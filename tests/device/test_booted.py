@@ -136,7 +136,7 @@ def test_threads_may_share_a_device(phone: Device) -> None:
 
     def act() -> None:
         for _ in range(20):
-            phone.touch.key("KEYCODE_HOME")
+            phone.input.key("KEYCODE_HOME")
 
     with ThreadPoolExecutor(4) as threads:
         listening, acting = threads.submit(listen), threads.submit(act)

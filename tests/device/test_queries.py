@@ -234,23 +234,23 @@ def test_an_override_is_what_apps_see() -> None:
 
 def test_ascii_is_typed_and_all_else_goes_by_the_input_method(adb: FakeAdb, device: Device) -> None:
     adb.shell("input text 'it'\"'\"'s%sfine'", answer())
-    device.touch.text("it's fine")
+    device.input.text("it's fine")
     for text in ("Grüße 🙂", "100%sure", "two\nlines"):
         message = base64.b64encode(text.encode()).decode()
         line = command_line(("am", "broadcast", "-a", "ADB_INPUT_B64", "--es", "msg", message))
         adb.shell(line, answer("Broadcasting: Intent { }\nBroadcast completed: result=0\n"))
-        device.touch.text(text)
-    assert reason(lambda: device.touch.text("half \ud83d")) == "command_failed"
+        device.input.text(text)
+    assert reason(lambda: device.input.text("half \ud83d")) == "command_failed"
 
 
 def test_a_gesture_that_says_something_failed(adb: FakeAdb, device: Device) -> None:
     adb.shell("input text x", answer("", "Exception occurred while executing 'text':\n", 0))
-    assert reason(lambda: device.touch.text("x")) == "command_failed"
+    assert reason(lambda: device.input.text("x")) == "command_failed"
 
 
 def test_a_touch_is_never_repeated(adb: FakeAdb, device: Device) -> None:
     adb.shell("input tap 1 2", answer(code=None), answer())
-    assert reason(lambda: device.touch.tap(1, 2)) == "shell_truncated"
+    assert reason(lambda: device.input.tap(1, 2)) == "shell_truncated"
     assert adb.asked.count("shell,v2,raw:input tap 1 2") == 1
 
 

@@ -12,7 +12,7 @@ from orchestrator.agent.agent import AgentInfo, AgentReply, Observation
 from orchestrator.cases.model import Case
 from orchestrator.cases.render import render
 from orchestrator.device.phone import Device
-from orchestrator.episode.attempt import AttemptResult, attempt
+from orchestrator.episode.attempt import JudgedAttempt, attempt
 from orchestrator.episode.case_site import Site
 from orchestrator.episode.context import AttemptContext
 from orchestrator.errors import EmufarmError
@@ -97,7 +97,7 @@ class Stage:
 
         return turn
 
-    def play(self, agent: Says, **case: Any) -> AttemptResult:
+    def play(self, agent: Says, **case: Any) -> JudgedAttempt:
         self.attempts += 1
         with Site() as site, Bundle(self.folder) as bundle:
             rendered = render(

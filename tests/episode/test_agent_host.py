@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.agent.agent import AgentFault, AgentHostLost
-from orchestrator.episode.attempt import AttemptResult
+from orchestrator.episode.attempt import JudgedAttempt
 from orchestrator.outcome import Reason
 from tests.episode.stage import Says, Stage
 
@@ -14,7 +14,7 @@ TAP = {"action": "tap", "x": 540, "y": 1200}
 LOST = AgentHostLost("its container is gone: somebody removed it")
 
 
-def word(played: AttemptResult) -> tuple[str, str]:
+def word(played: JudgedAttempt) -> tuple[str, str]:
     return played.judgement.outcome.value, played.judgement.reason.value
 
 

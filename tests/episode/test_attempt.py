@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.agent.agent import AgentFault
 from orchestrator.device.faults import DeviceFault
-from orchestrator.episode.attempt import AttemptResult
+from orchestrator.episode.attempt import JudgedAttempt
 from orchestrator.episode.context import AttemptInterrupted
 from orchestrator.oracle.combine import combine
 from orchestrator.oracle.recompute import recompute
@@ -24,7 +24,7 @@ HOME = {"action": "key", "key": "home"}
 READY_S = 60.0
 
 
-def word(played: AttemptResult) -> tuple[str, str, str, str]:
+def word(played: JudgedAttempt) -> tuple[str, str, str, str]:
     told = played.judgement
     return (told.outcome.value, told.blame.value, told.phase.value, told.reason.value)
 
@@ -290,7 +290,7 @@ def losing(stage: Stage, monkeypatch: pytest.MonkeyPatch, reason: str) -> Callab
         raise DeviceFault(reason, "gone")
 
     def turn() -> Any:
-        monkeypatch.setattr(stage.device.touch, "tap", lost)
+        monkeypatch.setattr(stage.device.input, "tap", lost)
         return TAP
 
     return turn

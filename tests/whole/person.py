@@ -44,24 +44,24 @@ class Person:
         return next((e for e in found if e.clickable), found[0])
 
     def tap(self, words: str) -> None:
-        self._device.touch.tap(*self.find(words).bounds.center)
+        self._device.input.tap(*self.find(words).bounds.center)
 
     def hold(self, words: str) -> None:
-        self._device.touch.long_press(*self.find(words).bounds.center)
+        self._device.input.long_press(*self.find(words).bounds.center)
 
     def fill(self, field: str, text: str) -> None:
         """Taps the field, clears it, types."""
         self.tap(field)
         for _ in self.find(field).text:
-            self._device.touch.key("KEYCODE_DEL")
-        self._device.touch.text(text)
+            self._device.input.key("KEYCODE_DEL")
+        self._device.input.text(text)
 
     def back(self) -> None:
-        self._device.touch.key("KEYCODE_BACK")
+        self._device.input.key("KEYCODE_BACK")
 
     def opens(self, app: str) -> None:
-        self._device.touch.key("KEYCODE_HOME")
+        self._device.input.key("KEYCODE_HOME")
         self.tap(app)
 
     def pulls_the_shade(self) -> None:
-        self._device.touch.swipe(540, 5, 540, 1500)
+        self._device.input.swipe(540, 5, 540, 1500)

@@ -22,7 +22,7 @@ def _reaches_foreground(device: Device, package: str) -> CheckResult:
 
 
 def _go_home(device: Device) -> CheckResult:
-    device.touch.key("KEYCODE_HOME")
+    device.input.key("KEYCODE_HOME")
     return eventually(lambda: _differs(device, _SETTINGS), 15)
 
 
@@ -32,7 +32,7 @@ def _differs(device: Device, package: str) -> CheckResult:
 
 
 def _start(device: Device) -> CheckResult:
-    device.touch.key("KEYCODE_HOME")
+    device.input.key("KEYCODE_HOME")
     line = "am start -W -a android.settings.SETTINGS"
     text = device.adb_socket.shell(line).text
     heads = [each.partition(":")[0] for each in text.splitlines() if each]
@@ -77,7 +77,7 @@ def _tap(device: Device) -> CheckResult:
     ]
     if not rows:
         return CheckResult(False, f"no row to tap among {sorted(texts)}")
-    device.touch.tap(*rows[0].bounds.center)
+    device.input.tap(*rows[0].bounds.center)
 
     def changed() -> CheckResult:
         now = {each.text for each in device.screen.tree().elements or () if each.text}

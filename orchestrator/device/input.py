@@ -11,7 +11,7 @@ from .shell import Shell
 IME_ACTION = "ADB_INPUT_B64"
 
 
-class Touch:
+class Input:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
