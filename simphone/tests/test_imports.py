@@ -13,7 +13,7 @@ import simphone
 
 SOURCE = Path(simphone.__file__).parent
 # Its fonts come from packages too, but are read as files.
-LIBRARIES = {"PIL", "regex"}
+LIBRARIES = {"PIL", "h11", "regex"}
 
 
 def importers() -> dict[str, set[str]]:
@@ -34,6 +34,6 @@ def test_nothing_but_its_libraries_is_imported() -> None:
     assert set(importers()) - set(sys.stdlib_module_names) - {"__future__"} == LIBRARIES
 
 
-@pytest.mark.parametrize("library", ["regex"])
+@pytest.mark.parametrize("library", ["h11", "regex"])
 def test_a_library_is_imported_by_one_module(library: str) -> None:
     assert len(importers()[library]) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 WHEELS = {
     "adbutils-1-py3-none-any.whl": {"adbutils/binaries/adb": b"\x7fELF adb"},
     "pillow-1-py3-none-any.whl": {"PIL/Image.py": b"", "pillow-1.dist-info/RECORD": b""},
+    "h11-1-py3-none-any.whl": {"h11/__init__.py": b""},
     "regex-1-py3-none-any.whl": {"regex/__init__.py": b""},
     "fonticon_materialdesignicons7-1-py3-none-any.whl": {"fonticon_mdi7/fonts/a.ttf": b"icons"},
     "tiny-1-py3-none-any.whl": {

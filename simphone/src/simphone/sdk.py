@@ -26,7 +26,7 @@ from .avd import EMBEDDED
 EMULATOR, PLATFORM_TOOLS, SYSTEM_IMAGE = "emulator.zip", "platform-tools.zip", "system-image.zip"
 DATE = (2008, 1, 1, 0, 0, 0)  # the date of the files in the vendor's zips
 # What the phone imports, as pyproject.toml lists it.
-LIBRARIES = ("font-roboto", "fonticon-materialdesignicons7", "pillow", "regex")
+LIBRARIES = ("font-roboto", "fonticon-materialdesignicons7", "h11", "pillow", "regex")
 ADB_PROJECT, ADB = "adbutils", "adbutils/binaries/adb"
 CODE = Path(__file__).parent
 LAUNCHER = '''\

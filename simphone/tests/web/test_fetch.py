@@ -123,7 +123,11 @@ LIES = {
     OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab": "ERR_INCOMPLETE_CHUNKED_ENCODING",
     OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nabX\r\n": "ERR_INVALID_CHUNKED_ENCODING",
     OK + b"Content-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFF\r\n":
-        "ERR_FILE_TOO_BIG",
+        "ERR_INCOMPLETE_CHUNKED_ENCODING",
+    OK + b"Content-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+    + (b"FFFF\r\n" + b"x" * 0xFFFF + b"\r\n") * 40: "ERR_FILE_TOO_BIG",
+    OK + b"Transfer-Encoding: gzip\r\n\r\nx": "ERR_INVALID_HTTP_RESPONSE",
+    b"HTTP/2.0 200 OK\r\n\r\n": "ERR_INVALID_HTTP_RESPONSE",
     OK + b"Content-Encoding: gzip\r\n\r\nx": "ERR_CONTENT_DECODING_FAILED",
     OK[:12]: "ERR_CONNECTION_CLOSED",
     b"HTTP/1.1 302 Found\r\nLocation: http://[\r\n\r\n": "ERR_INVALID_REDIRECT",
@@ -135,6 +139,12 @@ LIES = {
 async def test_a_lying_server_is_named_for_what_it_does(world: World, said: bytes) -> None:
     async with saying(said) as port:
         assert await code_of(world, f"http://10.0.2.2:{port}/", Limits(seconds=5)) == LIES[said]
+
+
+async def test_a_server_of_another_protocol_is_not_waited_for(world: World) -> None:
+    async with saying(b"SSH-2.0-OpenSSH\r\n", hold=True) as port:
+        url = f"http://10.0.2.2:{port}/"
+        assert await code_of(world, url, Limits(seconds=60)) == "ERR_INVALID_HTTP_RESPONSE"
 
 
 @pytest.mark.parametrize("said", [b"", OK, OK + b"Content-Length: 9\r\n\r\nslow"])

@@ -55,7 +55,7 @@ def keep(world: World, address: Address, line: str) -> None:
         return
     pair, *rest = line.split(";")
     name, equals, value = (part.strip() for part in pair.partition("="))
-    if not equals or not name or any(c < " " for c in line):
+    if not equals or not name or any(c < " " or c == "\x7f" for c in line):
         return
     given = {}
     for part in rest:

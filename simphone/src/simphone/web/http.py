@@ -1,22 +1,23 @@
 """One HTTP/1.1 exchange over a wire: a request out, a reply in, with every length bounded.
 
-The names of failures are those of Chrome's error pages.
+The protocol is h11's; the names of failures are those of Chrome's error pages.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..adbd.network import Wire
 
+if TYPE_CHECKING:
+    import h11
+
 HEAD_LIMIT = 65536
 HEADERS_LIMIT = 200
-STATUS = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)(?: (.*))?")
-FIELD_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;.*)?")
-BODILESS = (204, 205, 304)
+MAGIC = b"HTTP/"
+NOTHING_SENT = 205  # the one status without a body that h11 does not know
 
 
 class NetError(Exception):
@@ -35,13 +36,11 @@ class Request:
     headers: Sequence[tuple[str, str]] = ()
     body: bytes = b""
 
-    def encoded(self) -> bytes:
+    def fields(self) -> list[tuple[bytes, bytes]]:
         fields = [("Host", self.authority), *self.headers, ("Connection", "close")]
         if self.body or self.method == "POST":
             fields.append(("Content-Length", str(len(self.body))))
-        lines = [f"{self.method} {self.target} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in fields]
-        return "\r\n".join([*lines, "", ""]).encode("utf-8", "replace") + self.body
+        return [(name.encode(), value.encode("utf-8", "replace")) for name, value in fields]
 
 
 @dataclass(frozen=True)
@@ -57,142 +56,95 @@ class Reply:
         return [value for known, value in self.headers if known == name]
 
 
-class Reader:
-    """Lines and counted bytes of a wire."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-        self._held = bytearray()
-        self._scanned = 0  # no line end before here
-        self.begun = False  # whether anything has come at all
-
-    async def _more(self) -> bool:
-        data = await self._wire.read()
-        self._held += data
-        self.begun = self.begun or bool(data)
-        return bool(data)
-
-    async def line(self, limit: int) -> bytes:
-        """Without its end; EOFError where the wire ends first, OverflowError past the limit."""
-        while (end := self._held.find(b"\n", self._scanned)) < 0:
-            self._scanned = len(self._held)
-            if self._scanned > limit:
-                raise OverflowError
-            if not await self._more():
-                raise EOFError
-        if end > limit:
-            raise OverflowError
-        return self._take(end + 1).rstrip(b"\r\n")
-
-    async def exactly(self, count: int) -> bytes:
-        while len(self._held) < count:
-            if not await self._more():
-                raise EOFError
-        return self._take(count)
-
-    async def rest(self, limit: int) -> bytes:
-        while len(self._held) <= limit and await self._more():
-            pass
-        if len(self._held) > limit:
-            raise OverflowError
-        return self._take(len(self._held))
-
-    def _take(self, count: int) -> bytes:
-        taken = bytes(self._held[:count])
-        del self._held[:count]
-        self._scanned = 0
-        return taken
-
-
 async def exchange(wire: Wire, request: Request, limit: Callable[[Reply], int]) -> Reply:
     """NetError for every reply that is not whole and well formed; `limit` bounds the body, by
     what the head says it is."""
-    try:
-        await wire.write(request.encoded())
-    except OSError as error:
-        raise NetError("ERR_CONNECTION_RESET") from error
-    reader = Reader(wire)
-    try:
-        status, headers = await read_head(reader)
-        while status < 200 and status != 101:
-            status, headers = await read_head(reader)
-        reply = Reply(status, headers)
-        if request.method == "HEAD" or status in BODILESS:
-            return reply
-        return Reply(status, headers, await read_body(reader, reply, limit(reply)))
-    except EOFError:
-        code = "ERR_CONNECTION_CLOSED" if reader.begun else "ERR_EMPTY_RESPONSE"
-        raise NetError(code) from None
-    except OSError as error:
-        raise NetError("ERR_CONNECTION_RESET") from error
+    return await Exchange(wire).run(request, limit)
 
 
-async def read_head(reader: Reader) -> tuple[int, tuple[tuple[str, str], ...]]:
-    try:
-        first = STATUS.fullmatch(await reader.line(HEAD_LIMIT))
-        if first is None:
-            raise NetError("ERR_INVALID_HTTP_RESPONSE")
-        headers: list[tuple[str, str]] = []
-        room = HEAD_LIMIT
-        while line := await reader.line(room):
-            room -= len(line)
-            if room < 0 or len(headers) == HEADERS_LIMIT:
-                raise OverflowError
-            name, colon, value = line.partition(b":")
-            if not colon or not FIELD_NAME.fullmatch(name):
+class Exchange:
+    def __init__(self, wire: Wire) -> None:
+        import h11  # here, because a phone that opens no page need not wait for it
+
+        self._h11 = h11
+        self._wire = wire
+        self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_LIMIT)
+        self._start = b""  # the first bytes that came
+        self._ended = False  # nothing more will
+
+    async def run(self, request: Request, limit: Callable[[Reply], int]) -> Reply:
+        try:
+            await self._wire.write(self._encoded(request))
+            head = await self._head()
+            if head.status == NOTHING_SENT:
+                return head
+            return Reply(head.status, head.headers, await self._body(head, limit(head)))
+        except OSError as error:
+            raise NetError("ERR_CONNECTION_RESET") from error
+
+    def _encoded(self, request: Request) -> bytes:
+        h11, send = self._h11, self._connection.send
+        try:
+            head = h11.Request(
+                method=request.method, target=request.target, headers=request.fields()
+            )
+            parts = [send(head), send(h11.Data(data=request.body)), send(h11.EndOfMessage())]
+        except h11.LocalProtocolError as error:
+            raise NetError("ERR_INVALID_ARGUMENT") from error
+        return b"".join(part or b"" for part in parts)
+
+    async def _event(self) -> object:
+        while (event := self._connection.next_event()) is self._h11.NEED_DATA:
+            data = await self._wire.read()
+            self._ended = not data
+            self._start = (self._start + data[: len(MAGIC)])[: len(MAGIC)]
+            if not MAGIC.startswith(self._start):  # h11 would wait for an empty line
                 raise NetError("ERR_INVALID_HTTP_RESPONSE")
-            headers.append((name.decode().lower(), value.strip().decode("utf-8", "replace")))
-    except OverflowError:
-        raise NetError("ERR_RESPONSE_HEADERS_TOO_BIG") from None
-    return int(first[1]), tuple(headers)
+            self._connection.receive_data(data)
+        return event
 
-
-async def read_body(reader: Reader, reply: Reply, limit: int) -> bytes:
-    if reply.header("content-encoding").lower() not in ("", "identity"):
-        raise NetError("ERR_CONTENT_DECODING_FAILED")  # none was asked for
-    transfer = reply.header("transfer-encoding").lower()
-    try:
-        if transfer == "chunked":
-            return await read_chunks(reader, limit)
-        if transfer:
+    async def _head(self) -> Reply:
+        try:
+            event = await self._event()
+            while isinstance(event, self._h11.InformationalResponse):
+                event = await self._event()
+        except self._h11.RemoteProtocolError as error:
+            raise NetError(self._head_failure(error)) from None
+        if not isinstance(event, self._h11.Response):
+            raise NetError("ERR_EMPTY_RESPONSE")
+        if not event.http_version.startswith(b"1.") or event.status_code >= 600:
             raise NetError("ERR_INVALID_HTTP_RESPONSE")
-        lengths = set(split_lengths(reply))
-        if not lengths:
-            return await reader.rest(limit)
-    except OverflowError:
-        raise NetError("ERR_FILE_TOO_BIG") from None
-    if len(lengths) > 1:
-        raise NetError("ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH")
-    length = lengths.pop()
-    if not (length.isascii() and length.isdecimal()):
-        raise NetError("ERR_INVALID_HTTP_RESPONSE")
-    if len(length) > 12 or int(length) > limit:
-        raise NetError("ERR_FILE_TOO_BIG")
-    try:
-        return await reader.exactly(int(length))
-    except EOFError:
-        raise NetError("ERR_CONTENT_LENGTH_MISMATCH") from None
+        if len(event.headers) > HEADERS_LIMIT:
+            raise NetError("ERR_RESPONSE_HEADERS_TOO_BIG")
+        headers = (
+            (name.decode(), value.decode("utf-8", "replace")) for name, value in event.headers
+        )
+        return Reply(event.status_code, tuple(headers))
 
+    def _head_failure(self, error: h11.RemoteProtocolError) -> str:
+        if self._ended:
+            return "ERR_CONNECTION_CLOSED" if self._start else "ERR_EMPTY_RESPONSE"
+        if error.error_status_hint == 431:
+            return "ERR_RESPONSE_HEADERS_TOO_BIG"
+        if "conflicting Content-Length" in str(error):
+            return "ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH"
+        return "ERR_INVALID_HTTP_RESPONSE"
 
-def split_lengths(reply: Reply) -> Iterator[str]:
-    for value in reply.all("content-length"):
-        yield from (part.strip() for part in value.split(","))
-
-
-async def read_chunks(reader: Reader, limit: int) -> bytes:
-    body = bytearray()
-    try:
-        while True:
-            size = CHUNK_SIZE.fullmatch(await reader.line(1024))
-            if size is None:
-                raise NetError("ERR_INVALID_CHUNKED_ENCODING")
-            if not (count := int(size[1], 16)):
-                break
-            if len(body) + count > limit:
-                raise OverflowError
-            body += await reader.exactly(count)
-            if await reader.line(2):
-                raise NetError("ERR_INVALID_CHUNKED_ENCODING")
-    except EOFError:
-        raise NetError("ERR_INCOMPLETE_CHUNKED_ENCODING") from None
-    return bytes(body)  # trailers are of no use here, and the wire is not used again
+    async def _body(self, head: Reply, limit: int) -> bytes:
+        if head.header("content-encoding").lower() not in ("", "identity"):
+            raise NetError("ERR_CONTENT_DECODING_FAILED")  # none was asked for
+        chunked = bool(head.header("transfer-encoding"))
+        if not chunked and int(head.header("content-length") or 0) > limit:
+            raise NetError("ERR_FILE_TOO_BIG")
+        body = bytearray()
+        try:
+            while isinstance(event := await self._event(), self._h11.Data):
+                body += event.data
+                if len(body) > limit:
+                    raise NetError("ERR_FILE_TOO_BIG")
+        except self._h11.RemoteProtocolError:
+            if not chunked:
+                raise NetError("ERR_CONTENT_LENGTH_MISMATCH") from None
+            whole = "INCOMPLETE" if self._ended else "INVALID"
+            raise NetError(f"ERR_{whole}_CHUNKED_ENCODING") from None
+        return bytes(body)
