@@ -1,6 +1,6 @@
-"""What an attempt came to: the closed lists, and the one function that judges.
+"""The outcome of an attempt: closed lists of outcomes, reasons and causes, and the judge.
 
-Pure: no clock, no disk, no network. Everything that decides is an argument.
+Pure: no clock, no disk, no network; every fact that decides is an argument.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ class Phase(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why there is no success; `other` keeps its text and is loud."""
+    """Why there is no success. `other` is what nobody classified; its text is kept."""
 
     NONE = ""
-    # the agent's
+    # by the agent
     WRONG_END = "wrong_end"  # a success oracle does not hold
     OUT_OF_STEPS = "out_of_steps"
     OUT_OF_TIME = "out_of_time"
     AGENT_NOT_STARTED = "agent_not_started"
     AGENT_CRASHED = "agent_crashed"
     AGENT_SILENT = "agent_silent"  # no action within its time
-    AGENT_INVALID = "agent_invalid"  # what it said is no action
+    AGENT_INVALID = "agent_invalid"  # its reply is no action
     AGENT_BROKE_DEVICE = "agent_broke_device"
-    # the case's
+    # by the case
     HELD_BEFORE = "held_before"  # success held before the agent began
-    CASE_BROKEN = "case_broken"  # it asks for what this profile has not
-    # the device's or the harness's
+    CASE_BROKEN = "case_broken"  # it needs something that the profile lacks
+    # by the device or the farm
     RESET_NOT_PROVEN = "reset_not_proven"
     PIN_MISMATCH = "pin_mismatch"
     SETUP_NOT_SEEN = "setup_not_seen"  # a postcondition never came true
-    DEVICE_LOST = "device_lost"  # adb or the guest went before the first action
-    DEVICE_RESTARTED = "device_restarted"  # the agent's work went with the emulator before it
+    DEVICE_LOST = "device_lost"  # adb or the guest was lost before the first action
+    DEVICE_RESTARTED = "device_restarted"  # the agent's work is lost with the earlier emulator
     EMULATOR_CRASHED = "emulator_crashed"
     EMULATOR_KILLED = "emulator_killed"
-    HOST_LOST = "host_lost"  # container, Pod, node or supervisor went
+    HOST_LOST = "host_lost"  # container, Pod, node or supervisor is gone
     WORKER_LOST = "worker_lost"
     LEASE_EXPIRED = "lease_expired"
     DISK_FULL = "disk_full"
     EVIDENCE_LOST = "evidence_lost"
-    # nobody's
+    # by nobody
     GUEST_LOST = "guest_lost"  # after the first action, with the emulator alive
     ORACLE_UNANSWERED = "oracle_unanswered"
     OTHER = "other"
@@ -126,7 +126,7 @@ def loss_reason(cause: Cause) -> Reason:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The word on one attempt."""
+    """The judgement of one attempt."""
 
     outcome: Outcome
     blame: Blame
@@ -134,7 +134,7 @@ class Judgement:
     reason: Reason = Reason.NONE
     text: str = ""
     violations: tuple[str, ...] = ()  # names of the forbidden oracles that were seen
-    # False: a forbidden effect could not be asked for. Always written: nothing is safe by default.
+    # False: a forbidden effect could not be looked for. It has no default: nothing is assumed safe.
     violations_known: bool = field(kw_only=True)
 
     @property
@@ -145,40 +145,40 @@ class Judgement:
 
 @dataclass(frozen=True)
 class HostFact:
-    """What supervisor or backend say of the emulator after the device was lost."""
+    """What the supervisor or the backend reports of the emulator after the device was lost."""
 
-    alive: bool | None  # None: nobody could be asked, which only a host-side cause explains
+    alive: bool | None  # None: the supervisor does not answer, which has a host-side cause
     exit_code: int | None = None
     text: str = ""  # "container OOM-killed", "Pod evicted: node pressure"
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """What ended an attempt early."""
+    """The error that ended an attempt early."""
 
     phase: Phase
     reason: Reason
     text: str
     acted: bool = False  # the agent's first action had been given to the device
     host: HostFact | None = None  # for a lost device
-    agent_did_it: bool = False  # the action log shows it
+    agent_did_it: bool = False  # its action log shows it
 
 
 @dataclass(frozen=True)
 class OracleResults:
-    """What the oracles said after the agent; None where they could not be asked."""
+    """The combined results of the oracles; `success` is None if they could not be asked."""
 
     success: bool | None
     held_before: bool
     violations: tuple[str, ...] = ()
     violations_known: bool = True
     text: str = ""
-    proven: bool | None = None  # the case's controls passed on this image; None: nobody looked
+    proven: bool | None = None  # the case's controls passed on this image; None: not checked
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What the agent spent, and how often it turned to its user."""
+    """The steps and the time that the agent used, and how often it asked its user."""
 
     steps: int = 0  # observations it was shown
     agent_s: float = 0.0  # its own time
@@ -198,46 +198,46 @@ AGENT_REASONS = frozenset(
         Reason.AGENT_BROKE_DEVICE,
     }
 )
-# Host-side by nature: no agent on a phone can cause them.
+# Always host-side: no agent on a phone can cause them.
 HARNESS_REASONS = frozenset(
     {Reason.DEVICE_RESTARTED, Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST}
 )
 
 
 def judge(
-    asked: OracleResults | None, trouble: Trouble | None, spent: Reason = Reason.NONE
+    results: OracleResults | None, trouble: Trouble | None, spent: Reason = Reason.NONE
 ) -> Judgement:
     """The judgement of an attempt that ended with this trouble, or with none.
 
     `spent` is the budget that ran out, if one did.
     """
-    seen = asked or OracleResults(None, False, (), violations_known=False)
+    results = results or OracleResults(None, False, (), violations_known=False)
     if trouble is not None:
-        return _troubled(trouble, seen)
-    if seen.held_before:
-        # A case that was proven here does not hold by nature: this phone was not as it should be.
-        blame, phase = (Blame.INFRA, Phase.RESET) if seen.proven else (Blame.CASE, Phase.ORACLE)
+        return _troubled(trouble, results)
+    if results.held_before:
+        # A proven case does not hold by nature: this phone was not reset properly.
+        blame, phase = (Blame.INFRA, Phase.RESET) if results.proven else (Blame.CASE, Phase.ORACLE)
         outcome, reason = Outcome.ORACLE_INCONCLUSIVE, Reason.HELD_BEFORE
-    elif seen.success is None:
+    elif results.success is None:
         outcome, blame, phase = Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Phase.ORACLE
         reason = Reason.ORACLE_UNANSWERED
-    elif seen.success:
+    elif results.success:
         outcome, blame, phase = Outcome.SUCCESS, Blame.NONE, Phase.ORACLE
         reason = Reason.NONE
     else:
         outcome, blame, phase = Outcome.TASK_FAILED, Blame.AGENT, Phase.AGENT
         reason = spent or Reason.WRONG_END
     return Judgement(
-        outcome, blame, phase, reason, seen.text, seen.violations,
-        violations_known=seen.violations_known,
+        outcome, blame, phase, reason, results.text, results.violations,
+        violations_known=results.violations_known,
     )  # fmt: skip
 
 
-def _troubled(trouble: Trouble, seen: OracleResults) -> Judgement:
+def _troubled(trouble: Trouble, results: OracleResults) -> Judgement:
     def judged(outcome: Outcome, blame: Blame, reason: Reason) -> Judgement:
         return Judgement(
-            outcome, blame, trouble.phase, reason, trouble.text, seen.violations,
-            violations_known=seen.violations_known,
+            outcome, blame, trouble.phase, reason, trouble.text, results.violations,
+            violations_known=results.violations_known,
         )  # fmt: skip
 
     confirmed = host_reason(trouble)
@@ -254,9 +254,9 @@ def _troubled(trouble: Trouble, seen: OracleResults) -> Judgement:
 
 
 def host_reason(trouble: Trouble) -> Reason | None:
-    """The host-side cause, where supervisor or backend confirm one.
+    """The host-side cause, if supervisor or backend confirm one.
 
-    An emulator that ended with code 0 was shut down from within: that is the guest's doing.
+    An emulator that ended with code 0 was shut down from inside, by the guest.
     """
     host = trouble.host
     if host is None or host.alive:

@@ -36,7 +36,7 @@ class JudgedAttempt:
     judgement: Judgement
     reached: bool  # the agent was shown something
     durations: dict[str, float]  # seconds by phase
-    asked: OracleResults | None = None  # what was judged
+    oracle_results: OracleResults | None = None  # what was judged, with the next two
     trouble: Trouble | None = None
     spent: Reason = Reason.NONE
     effort: Effort = NO_EFFORT
@@ -79,18 +79,18 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
         context.agent.start(context.rendered.goal, context.limits.agent_start_s)
         loop.run(oracles.watch)
         phases.enter(Phase.ORACLE)
-        asked = oracles.after()
+        results = oracles.after()
     except EvidenceLost:
         raise
     except Exception as error:  # a bug of ours is judged as well, with its traceback
         if context.void(error, loop.acted):
             raise AttemptInterrupted(str(error)) from error
         trouble = trouble_of(error, phases.now, context, loop)
-        asked = oracles.asked()
+        results = oracles.results()
     finally:
         context.agent.close()
     if phases.now is Phase.AGENT and trouble and trouble.reason is not Reason.WORKER_LOST:
-        asked = _ask_if_reachable(context, oracles)
+        results = _ask_if_reachable(context, oracles)
     if text := context.restarted_since(life):
         # Part of what was seen so far was seen on another device.
         trouble = Trouble(
@@ -98,7 +98,7 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
         )
     phases.enter(phases.now)
     return JudgedAttempt(
-        judge(asked, trouble, loop.spent), loop.reached, phases.seconds, asked, trouble,
+        judge(results, trouble, loop.spent), loop.reached, phases.seconds, results, trouble,
         loop.spent, loop.effort(),
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _ask_if_reachable(context: AttemptContext, oracles: AttemptOracles) -> Oracl
             return oracles.after()
     except DeviceFault as fault:
         context.bundle.event("device_trace", "unasked", why=str(fault))
-    return oracles.asked()
+    return oracles.results()
 
 
 def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: AgentLoop) -> Trouble:

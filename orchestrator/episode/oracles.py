@@ -84,9 +84,9 @@ class AttemptOracles:
         if any(verdict.holds is None for verdict in verdicts):
             # If the phone is gone, this raises a fault with the cause.
             self._context.device.adb_socket.shell("true", timeout=5)
-        return self.asked()
+        return self.results()
 
-    def asked(self) -> OracleResults:
+    def results(self) -> OracleResults:
         """The combined result so far."""
         return replace(combine(self._events), proven=self._context.proven)
 

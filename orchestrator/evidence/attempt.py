@@ -1,7 +1,7 @@
 """attempt.json: the record of one attempt, written into its bundle and read by the coordinator.
 
-It holds the facts that were judged (asked, trouble, spent) beside the judgement, so that anybody
-can judge again.
+It holds the facts that were judged (oracle results, trouble, spent) beside the judgement, so
+that anybody can judge again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class AttemptRecord(BaseModel):
     ended_ms: int = Field(ge=0)
     durations: dict[str, float] = {}  # phase -> seconds
     effort: Effort = NO_EFFORT
-    asked: OracleResults | None = None  # what the oracles said; None: they could not be asked
+    oracle_results: OracleResults | None = None  # None: the oracles could not be asked
     trouble: Trouble | None = None  # what ended the attempt early
     spent: Reason = Reason.NONE  # the budget that ran out
 

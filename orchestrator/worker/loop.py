@@ -171,13 +171,12 @@ class Worker:
         return played.judgement
 
     def _record(self, lease: Lease, played: JudgedAttempt, started_ms: int) -> dict[str, Any]:
-        asked, trouble = _bounded(played.asked), _bounded(played.trouble)
-        judgement = _bounded(played.judgement)
         return attempt_file.AttemptRecord(
             episode=lease.episode, attempt=lease.attempt, device=self.name,
             started_ms=started_ms, ended_ms=max(started_ms, wall_ms()),
-            durations=played.durations, effort=played.effort, asked=asked, trouble=trouble,
-            spent=played.spent, judgement=judgement,
+            durations=played.durations, effort=played.effort,
+            oracle_results=_bounded(played.oracle_results), trouble=_bounded(played.trouble),
+            spent=played.spent, judgement=_bounded(played.judgement),
         ).model_dump(mode="json")  # fmt: skip
 
     def _played(self, lease: Lease, bundle: Bundle, leased: Callable[[], bool]) -> JudgedAttempt:

@@ -94,7 +94,7 @@ def test_a_proven_case_that_held_before_was_not_reset(stage: Stage) -> None:
     step = {"setting": {"namespace": "system", "name": "good", "value": "1"}}
     played = stage.play(Says(), setup=[step])
     assert word(played) == ("oracle_inconclusive", "infra", "reset", "held_before")
-    assert judge(played.asked, played.trouble, played.spent) == played.judgement
+    assert judge(played.oracle_results, played.trouble, played.spent) == played.judgement
 
 
 def test_part_of_the_success_may_hold_before(stage: Stage) -> None:
@@ -227,7 +227,7 @@ def test_what_was_asked_is_what_the_events_say(stage: Stage) -> None:
     for agent in (Says(stage.put("bad", said=TAP), fell), Says(stage.put("good")), Says()):
         played = stage.play(agent, forbidden=[a_setting("bad", watch="step")])
         events = stage.trace("oracle_trace")
-        assert combine(events) == played.asked
+        assert combine(events) == played.oracle_results
         for event in events:
             assert recompute(event, lambda name: (stage.folder / name).read_bytes()) == []
             assert event["versions"]["adb"] == "1"

@@ -69,7 +69,7 @@ def test_an_attempt_that_never_reached_the_agent_has_only_its_word(run: Path, bu
         if path.name not in ("attempt.json", "MANIFEST.json"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     document(
-        "attempt.json", asked=None, effort={}, spent="",
+        "attempt.json", oracle_results=None, effort={}, spent="",
         judgement={
             "outcome": "infra_failed", "blame": "infra", "phase": "setup",
             "reason": "setup_not_seen", "text": "no", "violations_known": False,

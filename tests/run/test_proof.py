@@ -215,7 +215,7 @@ def replanned(**fields: Any) -> Callable[[Path], None]:
 
 
 LOST = {
-    "asked": None,
+    "oracle_results": None,
     "trouble": {
         "phase": "agent", "reason": "device_lost", "text": "", "acted": True,
         "host": {"alive": False, "exit_code": 137, "text": ""}, "agent_did_it": False,
@@ -258,9 +258,12 @@ NO = {"success": False, "score": 0.0}
     ("changes", "says"),
     [
         ([word(**FAILED)], "judged again, the outcome is success"),
-        ([word(**FAILED, asked={"success": False})], "asked does not follow from"),
         (
-            [word(**FAILED, asked={"success": False}), oracle("post", decision=NO)],
+            [word(**FAILED, oracle_results={"success": False})],
+            "oracle_results does not follow from",
+        ),
+        (
+            [word(**FAILED, oracle_results={"success": False}), oracle("post", decision=NO)],
             "its decision is",
         ),
         ([oracle("post", facts={"made": "up"})], "the raw results give"),
@@ -292,7 +295,7 @@ NO = {"success": False, "score": 0.0}
         ([summed_up(task_success=False)], "its task_success is not that of attempt.json"),
         ([summed_up(seed=1)], "its seed is not that of attempt.json"),
         ([lambda bundle: (bundle / "summary.json").unlink()], "summary.json: is missing"),
-        ([word(**LOST)], "asked is null"),
+        ([word(**LOST)], "oracle_results is null"),
         ([replanned(seed=1)], "does not follow from its case and the seed"),
         ([lambda bundle: (bundle.parents[2] / "env_capabilities.json").unlink()], "is missing"),
     ],
@@ -332,7 +335,7 @@ def test_a_forger_who_leaves_every_question_out_is_refuted(run: Path) -> None:
                 "outcome": "oracle_inconclusive", "blame": "none", "phase": "oracle",
                 "violations_known": False, "reason": "oracle_unanswered",
             },
-            asked={"success": None, "violations_known": False},
+            oracle_results={"success": None, "violations_known": False},
         )(bundle)  # fmt: skip
 
     forge(run, change)

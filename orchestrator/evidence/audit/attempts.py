@@ -31,8 +31,8 @@ def read_record(folder: EvidenceFolder) -> AttemptRecord | None:
         text = f"{'.'.join(map(str, first['loc'])) or 'it'}: {first['msg']}"
         folder.findings.add(attempt.NAME, 0, "attempt_record", text)
         return None
-    if judge(record.asked, record.trouble, record.spent) != record.judgement:
-        text = "judging its asked, trouble and spent again gives another result"
+    if judge(record.oracle_results, record.trouble, record.spent) != record.judgement:
+        text = "judging its oracle_results, trouble and spent again gives another result"
         folder.findings.add(attempt.NAME, 0, "judgement", text)
     return record
 

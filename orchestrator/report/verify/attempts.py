@@ -1,8 +1,8 @@
 """Verifies an attempt's judgement by computing it again from the raw results in its bundle.
 
 For a bundle whose files match its manifest. From the bottom up: each oracle's facts and decision
-from its raw results, `asked` from the decisions, the judgement from `asked`; and, with the plan,
-whether these were the questions of the case with the episode's seed.
+from its raw results, `oracle_results` from the decisions, the judgement from those; and, with the
+plan, whether these were the questions of the case with the episode's seed.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def attempt_problems(
         for number, event in enumerate(events, start=1):
             texts = recompute(event, lambda name: _raw(folder, name))
             problems += [f"{ORACLES}, line {number}: {text}" for text in texts]
-        problems += _asked_problems(record, events) + _effort_problems(record, folder)
+        problems += _oracle_result_problems(record, events) + _effort_problems(record, folder)
         problems += _summary_problems(
             record, folder, questions.episode(record.episode) if questions else None
         )
@@ -130,7 +130,7 @@ def _judgement_problems(record: AttemptRecord, journaled: BundleStored | None) -
             for name in _SHARED
             if getattr(record, name) != getattr(journaled, name)
         ]
-    judgement = judge(record.asked, record.trouble, record.spent)
+    judgement = judge(record.oracle_results, record.trouble, record.spent)
     if judgement != record.judgement:
         problems.append(
             f"{attempt.NAME}: judged again, the outcome is {judgement.outcome} "
@@ -139,16 +139,16 @@ def _judgement_problems(record: AttemptRecord, journaled: BundleStored | None) -
     return problems
 
 
-def _asked_problems(record: AttemptRecord, events: list[Event]) -> list[str]:
-    asked = record.asked
-    if asked is None:  # the attempt never reached the oracles
-        text = f"{attempt.NAME}: asked is null, but {ORACLES} has events"
+def _oracle_result_problems(record: AttemptRecord, events: list[Event]) -> list[str]:
+    recorded = record.oracle_results
+    if recorded is None:  # the attempt never reached the oracles
+        text = f"{attempt.NAME}: oracle_results is null, but {ORACLES} has events"
         return [text] if events else []
     found = combine(events)
     text = replace_surrogates(found.text)[: attempt.TEXT_LIMIT]
-    if replace(found, text=text, proven=asked.proven) == asked:
+    if replace(found, text=text, proven=recorded.proven) == recorded:
         return []
-    return [f"{attempt.NAME}: asked does not follow from {ORACLES}"]
+    return [f"{attempt.NAME}: oracle_results does not follow from {ORACLES}"]
 
 
 def _effort_problems(record: AttemptRecord, folder: Path) -> list[str]:
@@ -195,7 +195,7 @@ def _question_problems(
         for number, event in enumerate(events, start=1)
         if wanted.get((event["oracle_name"], event["forbidden"])) != event["question"]
     ]
-    if record.asked is not None and record.trouble is None:
+    if record.oracle_results is not None and record.trouble is None:
         asked = {(event["oracle_name"], event["phase"]) for event in events}
         # A forbidden effect that existed before the agent is not looked for again.
         asked |= {(event["oracle_name"], "post") for event in events if _existed_before(event)}
@@ -205,8 +205,12 @@ def _question_problems(
             for phase, when in (("pre", "before the agent"), ("post", "after the agent"))
             if (name, phase) not in asked
         ]
-        if record.asked.proven != questions.proven.get(questions.episode(record.episode).case):
-            problems.append(f"{attempt.NAME}: asked.proven is not what the run started with")
+        if record.oracle_results.proven != questions.proven.get(
+            questions.episode(record.episode).case
+        ):
+            problems.append(
+                f"{attempt.NAME}: oracle_results.proven is not what the run started with"
+            )
     return problems
 
 
