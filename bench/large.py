@@ -47,8 +47,8 @@ from orchestrator.coordinator.transitions import (
     RunSealed,
 )
 from orchestrator.evidence.attempt import AttemptRecord
+from orchestrator.files import write_json
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
-from orchestrator.pins.files import write_json
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.build import build
 from orchestrator.plan.plan import Plan

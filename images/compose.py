@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from orchestrator.pins.files import source_sha256
+from orchestrator.files import source_sha256
 from orchestrator.pins.system_image import Unhashable, hash_system_image
 
 AVD = "emufarm"

@@ -9,7 +9,6 @@ KINDS = (
     "tap", "long_press", "swipe", "type", "key", "open_app", "wait", "answer", "ask_user",
     "confirm", "refuse", "done",
 )  # fmt: skip
-KEYS = ("back", "home", "enter", "delete", "recents", "notifications")
 
 
 @dataclass(frozen=True)

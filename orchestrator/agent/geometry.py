@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..device.uitree import Bounds, Element
 
-DIRECTIONS = ("up", "down", "left", "right")
 # Of half the area: the system, not the app, handles a swipe that begins at the edge.
 _REACH = 0.6
 

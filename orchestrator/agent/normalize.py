@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from ..cases.script import DIRECTIONS, KEYS
 from ..device.uitree import Bounds
-from .action import KEYS, KINDS, Action, BadAction, NormalizedAction
+from .action import KINDS, Action, BadAction, NormalizedAction
 from .agent import Observation
-from .geometry import DIRECTIONS, swipe_line, visible_part
+from .geometry import swipe_line, visible_part
 
 MAX_TEXT = 10_000  # characters
 LONGEST_WAIT_S = 30.0

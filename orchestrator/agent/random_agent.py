@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from ..cases.script import DIRECTIONS
 from .agent import AgentInfo, AgentReply, Observation
-from .geometry import DIRECTIONS, visible_part
+from .geometry import visible_part
 
 # Each kind of action, and how often out of a hundred.
 _WEIGHTS = {"tap": 55, "long_press": 5, "swipe": 15, "key": 15, "type": 10}

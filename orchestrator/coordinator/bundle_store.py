@@ -25,6 +25,7 @@ from pydantic import ValidationError
 
 from ..evidence import archive, attempt, manifest
 from ..evidence.attempt import AttemptRecord
+from ..files import sync_folder
 from .transitions import LeaseGranted
 
 EPISODES = "episodes"
@@ -51,7 +52,7 @@ class BundleStore:
             shutil.rmtree(self._incoming)
         self._incoming.mkdir()
         (self._run / EPISODES).mkdir(exist_ok=True)
-        manifest.sync_folder(self._run)
+        sync_folder(self._run)
 
     def clear(self, journaled: Collection[str]) -> None:
         """Clear what a killed coordinator left half done; `journaled` bundles have a line."""
@@ -102,7 +103,7 @@ class BundleStore:
         record = archive.unpack(upload, target, accept, self._limits)
         # Last, since on most disks the bundle's own syncs have written this name too. Always, since
         # another upload may have made the folder and not yet synced it.
-        manifest.sync_folder(episode.parent)
+        sync_folder(episode.parent)
         aside = self._aside(episode, granted.attempt, digest)
         if scored and aside.exists():
             shutil.rmtree(aside)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..errors import EmufarmError
-from ..evidence.manifest import sync_folder
+from ..files import sync_folder
 from .chain import JournalEnd, encode, head_after, segment_name
 from .transitions import Event, SegmentOpened
 

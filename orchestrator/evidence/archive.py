@@ -23,6 +23,7 @@ from typing import IO, TypeVar
 import zstandard
 
 from ..errors import EmufarmError
+from ..files import sync_folder
 from . import manifest
 
 LEVEL = 3  # most bytes are PNG, which no level compresses further
@@ -91,7 +92,7 @@ def unpack(
         with suppress(OSError):
             shutil.rmtree(unfinished)
         raise
-    manifest.sync_folder(target.parent)
+    sync_folder(target.parent)
     return accepted
 
 

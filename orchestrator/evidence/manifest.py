@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import EmufarmError
 from ..events.canonical import canonical
+from ..files import sync_folder
 
 NAME = "MANIFEST.json"
 SCHEMA = 1
@@ -114,15 +115,6 @@ def entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
             path = here / name
             found.append((path.relative_to(folder).as_posix(), path.lstat()))
     yield from sorted(found, key=lambda entry: entry[0])
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync the folder itself, which makes the names in it durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _read(folder: Path) -> Manifest:

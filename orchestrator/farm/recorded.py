@@ -8,7 +8,7 @@ from typing import Any
 
 from ..cases.load import load_cases
 from ..errors import UsageError
-from ..pins.files import read_json
+from ..files import read_json
 from ..pins.profile import Profile, load_profile
 from ..pins.run_manifest import MANIFEST
 from ..plan.plan import Plan

@@ -11,10 +11,10 @@ from pathlib import Path
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..errors import UsageError
+from ..files import write_json
 from ..folders import find_cases
 from ..pins import proofs
 from ..pins.agent_card import AgentCard, load_card
-from ..pins.files import write_json
 from ..pins.profile import Profile, load_profile
 from ..pins.run_manifest import MANIFEST
 from ..plan.build import build

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..device.deadline import Deadline
 from ..errors import EmufarmError
 from ..events.notify import Notify
-from ..pins.files import file_sha256
+from ..files import file_sha256
 from ..pins.profile import Apk, Profile
 
 READ_S, WHOLE_S = 60.0, 1800.0

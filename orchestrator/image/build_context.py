@@ -15,8 +15,8 @@ from typing import IO
 
 from ..errors import UsageError
 from ..events.canonical import digest
+from ..files import file_sha256, source_files
 from ..folders import DATA, PACKAGE, ROOT
-from ..pins.files import file_sha256, source_files
 from ..pins.profile import FILE, PinnedZip, Profile
 from .simphone import SdkZip, StandInSdk
 from .wheelhouse import LOCKS
@@ -35,7 +35,7 @@ _SCRIPTS = (
 # What compose.py imports of the farm, beside the supervisor's package.
 _HASHING = (
     "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",
-    "pins/files.py", "pins/system_image.py",
+    "files.py", "pins/system_image.py",
 )  # fmt: skip
 # What the worker image's `pip install` of the package reads, beside its code and profiles.
 _INSTALLED = (

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..events.notify import Notify
+from ..files import json_bytes
 from ..fleet.docker import containers, images
 from ..fleet.docker.containers import ContainerLimits, ContainerSpec, Mount
 from ..fleet.docker.engine import Engine, EngineRefused
 from ..fleet.docker.images import ImageFailed
-from ..pins.files import json_bytes
 from ..pins.image_contents import ImageContents
 from ..pins.image_lock import IMAGE_FILE, Container, ImageLock
 from ..pins.profile import FILE, Profile

@@ -13,9 +13,9 @@ from pathlib import Path
 from .. import __version__
 from ..events.canonical import digest
 from ..events.notify import Notify
+from ..files import write_atomically
 from ..fleet.docker import images
 from ..fleet.docker.engine import Engine
-from ..pins.files import write_atomically
 from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile
 from . import build_context

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from ..device.adb import adb_binary, adb_version
 from ..events.canonical import digest
 from ..events.notify import Notify
+from ..files import source_sha256
 from ..folders import cache_folder
-from ..pins.files import source_sha256
 from ..pins.image_lock import FILE as LOCK
 from ..pins.image_lock import ImageLock, read_lock
 from ..pins.profile import Profile

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..files import file_sha256
 from ..fleet.local.device import Golden, LocalDevice
 from ..fleet.local.exits import exited_within
 from ..fleet.local.reach import boot
-from ..pins.files import file_sha256
 from ..pins.image_contents import snapshot_sha256
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile

@@ -21,10 +21,10 @@ from .. import __version__
 from ..errors import EmufarmError, UsageError
 from ..events.canonical import digest
 from ..events.notify import Notify
+from ..files import read_json, tree, write_json
 from ..fleet.local.device import Golden
 from ..folders import CACHE_VARIABLE
 from ..locks import LockHeld, try_lock, wait_lock
-from ..pins.files import read_json, tree, write_json
 from ..pins.image_lock import FILE as LOCK
 from ..pins.image_lock import BadLock, ImageLock, read_lock, write_lock
 from ..pins.profile import Profile

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from ..errors import EmufarmError, UsageError
 from ..events.notify import Notify
+from ..files import file_sha256
 from ..folders import ROOT
 from ..locks import wait_lock
-from ..pins.files import file_sha256
 
 # With the build backend, because one requirement is published only as a source archive.
 LOCKS = ("requirements-build.txt", "requirements.txt")

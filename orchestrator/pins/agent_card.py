@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, 
 
 from .. import __version__
 from ..errors import UsageError
-from .files import file_sha256
+from ..files import file_sha256
 from .host import unknown, value_or_reason
 from .strict_yaml import read_yaml, validation_message
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..files import file_sha256
 from ..folders import ROOT
-from .files import file_sha256
 from .host import unknown, value_or_reason
 
 GIT_S = 10.0

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .files import source_sha256, tree_sha256
+from ..files import source_sha256, tree_sha256
 from .system_image import SystemImage, Unhashable, hash_system_image
 
 OWN, SDK = Path("/opt/emufarm"), Path("/opt/android-sdk")
 # The files of the package that this module needs where it runs.
 SOURCES = (
     "__init__.py", "errors.py", "events/__init__.py", "events/canonical.py", "pins/__init__.py",
-    "pins/image_contents.py", "pins/files.py", "pins/system_image.py",
+    "pins/image_contents.py", "files.py", "pins/system_image.py",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from ..errors import EmufarmError
 from ..events.canonical import canonical
-from .files import read_json, write_json
+from ..files import read_json, write_json
 from .system_image import SystemImage
 
 FILE = "golden.lock.json"

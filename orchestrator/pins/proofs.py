@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..errors import UsageError
+from ..files import read_json, write_json
 from ..plan.plan import PlannedCase
-from .files import read_json, write_json
 from .run_manifest import MANIFEST
 
 NAME = "proofs.json"

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EmufarmError
+from ..files import read_json, write_json
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from .files import read_json, write_json
 from .host import unknown
 from .image_lock import ImageLock, parse_ini
 from .profile import Profile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..errors import UsageError
 from ..events.canonical import digest
 from ..events.gc_pause import gc_paused
+from ..files import write_atomically
 from .plan import SCHEMA, Plan
 
 FILE = "plan.json"
@@ -21,17 +21,7 @@ _ADAPTER = TypeAdapter(Plan)
 def write_plan(path: Path, plan: Plan) -> None:
     """Writes the file atomically; it is on the disk when this returns."""
     text = json.dumps(plan.as_json(), indent=1, sort_keys=True, ensure_ascii=False)
-    part = path.with_name(f".{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_atomically(path, [text.encode(), b"\n"])
 
 
 def read_plan(path: Path) -> Plan:

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..coordinator import chain
 from ..events.gc_pause import gc_paused
+from ..files import write_atomically
 from ..pins import proofs
-from ..pins.files import write_atomically
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from . import effort, pass_at_k

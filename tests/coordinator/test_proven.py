@@ -8,7 +8,7 @@ from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.messages import Lease
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
-from orchestrator.pins.files import write_json
+from orchestrator.files import write_json
 from tests.coordinator.conftest import SECRETS, aside
 from tests.coordinator.runs import SETTINGS, a_plan
 

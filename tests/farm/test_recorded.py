@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.farm.recorded import recorded
-from orchestrator.pins.files import write_json
+from orchestrator.files import write_json
 from orchestrator.settings import Limits
 from tests.coordinator.runs import a_plan
 

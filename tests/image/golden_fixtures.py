@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator.device.adb import adb_binary
 from orchestrator.farm.simulated_phone import simulator
+from orchestrator.files import source_sha256
 from orchestrator.image.golden_bake import GoldenBaker
 from orchestrator.image.golden_cache import GoldenImage, GoldenRecipe, golden_image
 from orchestrator.image.simphone import simphone
-from orchestrator.pins.files import source_sha256
 from orchestrator.pins.profile import load_profile
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import EmufarmError, UsageError
+from orchestrator.files import json_bytes
 from orchestrator.fleet.docker import containers, images
 from orchestrator.fleet.docker.engine import Engine, connect
 from orchestrator.fleet.docker.images import ImageFailed
@@ -36,7 +37,6 @@ from orchestrator.image.docker_image import (
     ensure_image,
 )
 from orchestrator.image.docker_verify import image_status, verify
-from orchestrator.pins.files import json_bytes
 from orchestrator.pins.image_lock import IMAGE_FILE, read_lock
 from orchestrator.pins.profile import FILE, IMAGES_VARIABLE, PinnedZip, Profile, load_profile
 from tests.image.full_engine import BASE_IMAGE, full_engine

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.files import file_sha256, source_sha256, tree_sha256
 from orchestrator.fleet.docker.images import Image
 from orchestrator.image.apks import NoApk, apks
 from orchestrator.image.docker_check import content_labels, differing, locked_labels, mismatches
-from orchestrator.pins.files import file_sha256, source_sha256, tree_sha256
 from orchestrator.pins.image_contents import ImageContents, parse_contents, read_contents
 from orchestrator.pins.image_lock import Container, read_lock, write_lock
 from orchestrator.pins.profile import Apk, load_profile

@@ -14,6 +14,7 @@ import pytest
 from orchestrator.device.adb import adb_binary
 from orchestrator.errors import UsageError
 from orchestrator.farm.simulated_phone import simulator
+from orchestrator.files import read_json, tree, write_json
 from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.fleet.local.reach import boot
 from orchestrator.folders import cache_folder
@@ -25,7 +26,6 @@ from orchestrator.image.golden_cache import (
     golden_image,
 )
 from orchestrator.locks import try_lock
-from orchestrator.pins.files import read_json, tree, write_json
 from orchestrator.pins.image_lock import FILE as LOCK
 from orchestrator.pins.image_lock import MARKER, ImageLock, read_lock
 from orchestrator.pins.profile import Profile

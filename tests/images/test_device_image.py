@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.files import file_sha256
 from orchestrator.image import build_context
 from orchestrator.image.simphone import SdkZip
-from orchestrator.pins.files import file_sha256
 from orchestrator.pins.system_image import hash_system_image
 from tests.images.conftest import PROFILE, DeviceBuild
 from tests.images.engine import DEVICE, LABEL, docker, inspect, shared

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator import __version__
+from orchestrator.files import read_json, source_sha256, tree, tree_sha256, write_json
 from orchestrator.pins.code_version import git_facts, repo_facts
-from orchestrator.pins.files import read_json, source_sha256, tree, tree_sha256, write_json
 from orchestrator.pins.host import host_facts, kvm
 
 

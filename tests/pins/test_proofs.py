@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageError
+from orchestrator.files import write_json
 from orchestrator.pins import proofs
-from orchestrator.pins.files import write_json
 from orchestrator.plan.plan import PlannedCase
 
 CASES = [PlannedCase(name, name * 64, {}, {}) for name in "abc"]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import EmufarmError
+from orchestrator.files import read_json, write_json
 from orchestrator.pins.agent_card import AgentCard, agent_facts, inference_facts
 from orchestrator.pins.code_version import repo_facts
-from orchestrator.pins.files import read_json, write_json
 from orchestrator.pins.host import host_facts
 from orchestrator.pins.image_lock import marker_text, read_lock, write_lock
 from orchestrator.pins.profile import load_profile

@@ -16,8 +16,8 @@ from orchestrator.coordinator.transitions import (
     RunOpened,
     RunSealed,
 )
+from orchestrator.files import write_json
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
-from orchestrator.pins.files import write_json
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.plan.store import FILE, write_plan

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.pins.files import tree_sha256
+from orchestrator.files import tree_sha256
 from orchestrator.supervisor.avd_copy import (
     clear_stale_locks,
     copy_file,

@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from ...errors import EmufarmError
 from ...evidence.bundle import wall_ms
-from ...evidence.manifest import sealed, sync_folder
+from ...evidence.manifest import sealed
+from ...files import sync_folder
 from ...worker.staging import ATTEMPT, BUNDLE
 from . import containers
 from .containers import ContainerLimits, ContainerSpec, Mount

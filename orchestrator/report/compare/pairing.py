@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...cases.select import Matcher
 from ...errors import UsageError
-from ...pins.files import read_json
+from ...files import read_json
 from ...pins.run_manifest import MANIFEST
 from ...plan.plan import Episode, PlannedCase
 from ..build import MIN_COVERAGE, coverage, gate

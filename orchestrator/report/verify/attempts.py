@@ -23,13 +23,13 @@ from ...errors import EmufarmError, UsageError
 from ...evidence import attempt, summary
 from ...evidence.attempt import AttemptRecord
 from ...evidence.bundle import replace_surrogates
+from ...files import read_json
 from ...oracle.combine import combine
 from ...oracle.factory import make_oracle, question_fields
 from ...oracle.recompute import recompute
 from ...oracle.trace import holds_of
 from ...outcome import judge
 from ...pins import proofs
-from ...pins.files import read_json
 from ...pins.profile import Profile, load_profile
 from ...plan.plan import Episode, Plan
 

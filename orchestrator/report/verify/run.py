@@ -25,7 +25,7 @@ from ...coordinator.transitions import (
 from ...errors import EmufarmError, UsageError
 from ...evidence import manifest
 from ...evidence.bundle import FOLDERS
-from ...pins.files import file_sha256, read_json
+from ...files import file_sha256, read_json
 from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from ...plan.plan import Plan
 from ...plan.store import FILE as PLAN

@@ -25,7 +25,7 @@ from typing import Any
 from ...coordinator.bundle_store import EPISODES, INCOMING
 from ...coordinator.chain import FOLDER as JOURNAL
 from ...coordinator.transitions import DeviceStarted, Event
-from ...pins.files import file_sha256
+from ...files import file_sha256
 from ..build import NAME as REPORT
 
 SECRETS = ("worker.token", "admin.token")

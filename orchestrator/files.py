@@ -1,4 +1,4 @@
-"""Digests of files and folders, and atomic writes of JSON and other files."""
+"""Digests of files and folders, and atomic, durable writes of JSON and other files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..events.canonical import digest
+from .events.canonical import digest
 
 NameFilter = Callable[[str], bool]  # takes the path below the folder, with slashes
 
@@ -86,8 +86,13 @@ def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the folder itself, which makes the names in it durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(folder)
+        os.fsync(descriptor)
     finally:
-        os.close(folder)
+        os.close(descriptor)
