@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..evidence import attempt, manifest
 from ..farm.runs import RUNS, find_run
 from ..plan.store import FILE as PLAN
-from ..report.verify import Proof, prove_bundle, prove_run
+from ..report.verify.run import Proof, verify_bundle, verify_run
 from .arguments import AsJson, Runs
 from .exit_codes import Exit
 
@@ -47,9 +47,9 @@ def verify(
 
 def proven(place: Path) -> Proof:
     if (place / JOURNAL).is_dir() or (place / PLAN).is_file():
-        return prove_run(place)
+        return verify_run(place)
     if (place / manifest.NAME).is_file() or (place / attempt.NAME).is_file():
-        return prove_bundle(place)
+        return verify_bundle(place)
     raise UsageError(f"{place} is no run and no bundle: neither a journal nor a manifest is there")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..errors import EmufarmError, UsageError
 from ..outcome import Judgement
 from ..plan.plan import Plan
-from ..report.compare import Comparison
+from ..report.compare.comparison import Comparison
 from ..report.model import Report
-from ..report.verify import Proof
+from ..report.verify.run import Proof
 from ..settings import Limits
 from .controls import CheckedCases, check_cases
 from .interruption import RunInterrupted

@@ -13,10 +13,11 @@ from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from ..report import build
-from ..report.compare import Comparison, Wanted, side
-from ..report.compare import compare as compare_sides
+from ..report.compare.comparison import Comparison, Wanted
+from ..report.compare.comparison import compare as compare_sides
+from ..report.compare.pairing import side
 from ..report.model import Report
-from ..report.verify import Proof, prove_run
+from ..report.verify.run import Proof, verify_run
 
 RUNS = Path("runs")
 
@@ -108,7 +109,7 @@ class Run:
 
     def verify(self) -> Proof:
         """Every byte and every decision, checked offline."""
-        return prove_run(self.folder)
+        return verify_run(self.folder)
 
 
 def find_run(run: str | Path, runs: str | Path = RUNS) -> Path:

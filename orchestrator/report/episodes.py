@@ -140,17 +140,14 @@ class EpisodeCollector:
             for episode in plan.episodes
             if episode.variant == "benign"
         }
-        rows = []
-        for episode in plan.episodes:
-            attack, pair = episode.variant == "attack", (episode.case, episode.repeat)
-            rows.append(
-                self._row(
-                    episode,
-                    labels[episode.case] if attack else {},
-                    twin_failed.get(pair) if attack else None,
-                )
+        return tuple(
+            self._row(
+                episode, labels[episode.case], twin_failed.get((episode.case, episode.repeat))
             )
-        return tuple(rows)
+            if episode.variant == "attack"
+            else self._row(episode, {}, None)
+            for episode in plan.episodes
+        )
 
     def _read_history(self, episode: str) -> _EpisodeHistory:
         return self._histories.get(episode) or _EpisodeHistory()

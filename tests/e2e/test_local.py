@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from orchestrator.coordinator.transitions import AttemptFenced, EpisodeDecided
-from orchestrator.report.verify import verify_run
+from orchestrator.report.verify.run import verify_run
 from tests.run.conftest import Farm, ended
 from tests.run.mutations import unnoticed
 
@@ -69,7 +69,7 @@ def test_a_run_killed_at_any_moment_is_resumed_with_nothing_lost_and_nothing_twi
         decided = [e.episode for e in farm.events(name) if isinstance(e, EpisodeDecided)]
         assert len(decided) == len(set(decided)) == 4
         assert set(farm.outcomes(name).values()) == {"task_failed"}
-        assert verify_run(farm.runs / name) == []
+        assert verify_run(farm.runs / name).problems == ()
 
 
 def test_two_hundred_episodes_on_four_phones_leave_nothing_behind(farm: Farm) -> None:

@@ -15,7 +15,8 @@ from orchestrator.cli.compare import compare as command
 from orchestrator.errors import UsageError
 from orchestrator.outcome import Judgement
 from orchestrator.plan.plan import Plan
-from orchestrator.report.compare import Comparison, Wanted, compare, side
+from orchestrator.report.compare.comparison import Comparison, Wanted, compare
+from orchestrator.report.compare.pairing import side
 from orchestrator.report.compare.table import show
 from tests.report.run_folders import (
     FAILED,

@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+from orchestrator.report.verify.run import Proof
+
 Undo = Callable[[], None]
 
 
@@ -65,17 +67,17 @@ class Mutations:
         return path.relative_to(self._run).as_posix()
 
 
-def unnoticed(run: Path, count: int, seed: int, verify: Callable[[Path], list[str]]) -> list[str]:
+def unnoticed(run: Path, count: int, seed: int, verify: Callable[[Path], Proof]) -> list[str]:
     """The changes, of so many, that `verify` had nothing to say about; the run is left whole."""
-    assert verify(run) == []
+    assert verify(run).problems == ()
     mutations = Mutations(run, seed)
     missed = []
     for _ in range(count):
         done, undo = mutations.mutate()
         try:
-            if not verify(run):
+            if not verify(run).problems:
                 missed.append(done)
         finally:
             undo()
-    assert verify(run) == []
+    assert verify(run).problems == ()
     return missed

@@ -22,7 +22,7 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.evidence import manifest
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.report import build
-from orchestrator.report.verify import prove_run, verify_bundle, verify_run
+from orchestrator.report.verify.run import verify_bundle, verify_run
 from orchestrator.report.verify.run_folder import documents_to_seal
 from tests.run.conftest import Farm, a_farm, ended
 from tests.run.mutations import unnoticed
@@ -49,12 +49,12 @@ def run(farm: Farm, tmp_path: Path) -> Path:
 def test_a_sealed_run_and_its_bundle_are_proven_wherever_they_are_copied(
     farm: Farm, run: Path
 ) -> None:
-    proof = prove_run(run)
+    proof = verify_run(run)
     assert proof.problems == ()
     assert (proof.episodes, proof.attempts) == (1, 1)
     assert proof.files == sum(path.is_file() for path in run.rglob("*"))
     (bundle,) = run.glob("episodes/*/attempt-1")
-    assert verify_bundle(bundle) == []
+    assert verify_bundle(bundle).problems == ()
     code, output = ended(farm.start("verify", str(run)))
     assert code == 0, output
     assert f"verified: 1 episodes, 1 attempts, {proof.files} files" in output
@@ -87,28 +87,28 @@ def test_whatever_is_added_is_found(run: Path, name: str) -> None:
     else:
         place.parent.mkdir(exist_ok=True, parents=True)
         place.write_bytes(b"more")
-    assert verify_run(run)
+    assert verify_run(run).problems
 
 
 def test_a_link_in_place_of_a_file_is_found(run: Path) -> None:
     plan = run / "plan.json"
     plan.rename(run.parent / "elsewhere.json")
     plan.symlink_to(run.parent / "elsewhere.json")
-    assert any("plan.json" in problem for problem in verify_run(run))
+    assert any("plan.json" in problem for problem in verify_run(run).problems)
 
 
 def test_a_run_whose_end_was_cut_off_is_not_proven(run: Path) -> None:
     (segment,) = (run / "journal").iterdir()
     segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:-1]))
     build.save(run)
-    assert verify_run(run) == [
-        "journal: it is not sealed, so lines could have been cut from its end"
-    ]
+    assert verify_run(run).problems == (
+        "journal: it is not sealed, so lines could have been cut from its end",
+    )
 
 
 def test_what_is_outside_the_proof_is_named(run: Path) -> None:
     (run / "worker.token").write_text("secret")
-    proof = prove_run(run)
+    proof = verify_run(run)
     assert (proof.problems, proof.outside) == ((), ("worker.token",))
 
 
@@ -308,7 +308,7 @@ def test_a_forger_who_seals_everything_again_is_refuted_by_the_evidence(
             each(bundle)
 
     forge(run, change)
-    problems = verify_run(run)
+    problems = verify_run(run).problems
     assert any(says in problem for problem in problems), problems
 
 
@@ -319,7 +319,7 @@ def test_a_forger_who_leaves_a_question_out_is_refuted(run: Path) -> None:
         path.write_text("".join(f"{line}\n" for line in lines))
 
     forge(run, change)
-    problems = verify_run(run)
+    problems = verify_run(run).problems
     assert any("was not asked after the agent" in problem for problem in problems), problems
 
 
@@ -339,21 +339,21 @@ def test_a_forger_who_leaves_every_question_out_is_refuted(run: Path) -> None:
         )(bundle)  # fmt: skip
 
     forge(run, change)
-    problems = verify_run(run)
+    problems = verify_run(run).problems
     assert any("was not asked before the agent" in problem for problem in problems), problems
 
 
 def test_a_journal_that_does_not_name_a_whole_manifest_vouches_for_none(run: Path) -> None:
     """Else bundles could be changed under the digest of a last line that was told to all."""
     forge(run, lambda bundle: None, digest="")
-    (problem,) = verify_run(run)
+    (problem,) = verify_run(run).problems
     assert "MANIFEST.json: is not the one that the journal names" in problem
 
 
 def test_forging_nothing_is_still_a_run(run: Path) -> None:
     """So what refutes the forgeries above is the change, not the forging."""
     forge(run, lambda bundle: None)
-    assert verify_run(run) == []
+    assert verify_run(run).problems == ()
 
 
 # What comes after the seal, and what comes just before it.
@@ -392,7 +392,7 @@ def test_a_run_that_died_before_its_seal_is_sealed_by_the_next_resume(farm: Farm
     code, output = farm.resume("died", "--devices", "1")
     assert code == 0, output
     assert json.loads(manifest_file.read_text())["android"]["devices"] == devices != {}
-    proof = prove_run(run)
+    proof = verify_run(run)
     assert proof.problems == ()
     assert proof.outside == (
         "journal/000001.jsonl, its last 40 bytes: a torn line, or a second writer",

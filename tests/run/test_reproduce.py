@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.report.verify import verify_run
+from orchestrator.report.verify.run import verify_run
 from tests.run.conftest import ROOT, Farm, ended
 
 
@@ -20,7 +20,7 @@ def test_two_restless_fleets_come_to_the_same(farm: Farm) -> None:
     code, output = ended(farm.start("reproduce", str(run), "--devices", "2", "--noise", "8"))
     assert code == 0, output
     assert "2 equal, 0 different, 0 could not be compared" in output
-    assert verify_run(farm.runs / "r-again-1") == []
+    assert verify_run(farm.runs / "r-again-1").problems == ()
     for name, noise in (("r", 3), ("r-again-1", 8)):
         told = json.loads((farm.runs / name / "run_manifest.json").read_text())
         assert told["reproducibility"]["noise"] == noise

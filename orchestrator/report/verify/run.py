@@ -8,16 +8,17 @@ proves nothing, and a bundle that does not match its manifest is not judged agai
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...coordinator import chain
-from ...coordinator.chain import JournalBroken, JournalLine
+from ...coordinator.chain import JournalBroken
 from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
+    Event,
     RunOpened,
     RunSealed,
     SegmentOpened,
@@ -55,24 +56,15 @@ class Proof:
     outside: tuple[str, ...] = ()  # what the proof does not cover, by design
 
 
-def verify_run(run: Path) -> list[str]:
-    """The problems of a run; none if it is proven."""
-    return list(prove_run(run).problems)
-
-
-def verify_bundle(folder: Path) -> list[str]:
-    """The problems of a bundle by itself; none if it is proven."""
-    return list(prove_bundle(folder).problems)
-
-
-def prove_bundle(folder: Path) -> Proof:
+def verify_bundle(folder: Path) -> Proof:
+    """Verify a bundle by itself."""
     problems, files = _bundle_files(folder)
     if not problems:
         problems = attempt_problems(folder, None, None)
     return Proof(tuple(problems), episodes=1, attempts=1, files=files, outside=(_LONE_BUNDLE,))
 
 
-def prove_run(run: Path) -> Proof:
+def verify_run(run: Path) -> Proof:
     found = scan(run)
     problems: list[str] = []
     plan = read = None
@@ -89,14 +81,10 @@ def prove_run(run: Path) -> Proof:
         return Proof((*problems, *found.unexpected), outside=tuple(found.outside))
     if contradictions := plan_problems(plan):
         return Proof((*problems, *contradictions, *found.unexpected), outside=tuple(found.outside))
-    attempts = [
-        line.event
-        for line in read.lines
-        if isinstance(line.event, AttemptCommitted | AttemptFenced)
-    ]
+    events = [line.event for line in read.lines]
+    attempts = [event for event in events if isinstance(event, AttemptCommitted | AttemptFenced)]
     in_segments, outside = _segments(run, found, read)
-    problems += in_segments + replay(plan, read.lines)
-    problems += _documents(run, plan, found, read, attempts)
+    problems += in_segments + replay(plan, read.lines) + _documents(run, plan, found, events)
     questions = PlannedQuestions(run, plan)
     in_bundles, files = _bundles(run, found, attempts, questions)
     problems += in_bundles + _report(run)
@@ -135,15 +123,9 @@ def _segments(
     return problems, outside
 
 
-def _documents(
-    run: Path,
-    plan: Plan,
-    found: RunFolder,
-    read: chain.JournalContents,
-    attempts: Iterable[AttemptCommitted | AttemptFenced],
-) -> list[str]:
+def _documents(run: Path, plan: Plan, found: RunFolder, events: Sequence[Event]) -> list[str]:
     """The files that the seal names exist unchanged, and nothing was added."""
-    files = _sealed_files(read.lines)
+    files = next((event.files for event in events if isinstance(event, RunSealed)), None)
     if files is None:
         return list(found.unexpected)
     problems = []
@@ -152,28 +134,21 @@ def _documents(
             problems.append(f"{name}: is missing")
         elif name in files and file_sha256(run / name) != files[name]:
             problems.append(f"{name}: is not what was sealed")
-    problems = problems or _contents(run, plan, read.lines)
-    bundles = {event.bundle for event in attempts}
+    problems = problems or _contents(run, plan, events)
+    bundles = {e.bundle for e in events if isinstance(e, AttemptCommitted | AttemptFenced)}
     ids = [episode.id for episode in plan.episodes]
     return problems + added(found, files, bundles, ids)
 
 
-def _contents(run: Path, plan: Plan, lines: Sequence[JournalLine]) -> list[str]:
+def _contents(run: Path, plan: Plan, events: Sequence[Event]) -> list[str]:
     """The run's manifest and capabilities agree with this plan and the devices in the journal."""
-    devices = latest_device_facts(line.event for line in lines)
+    devices = latest_device_facts(events)
     try:
-        opened = next(line.event for line in lines if isinstance(line.event, RunOpened))
+        opened = next(event for event in events if isinstance(event, RunOpened))
         recorded, capabilities = read_json(run / MANIFEST), read_json(run / CAPABILITIES)
         return disagreements(recorded, capabilities, plan, opened, devices)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         return [f"{MANIFEST} or {CAPABILITIES}: is not a valid document: {error!r}"]
-
-
-def _sealed_files(lines: Iterable[JournalLine]) -> Mapping[str, str] | None:
-    for line in lines:
-        if isinstance(line.event, RunSealed):
-            return line.event.files
-    return None
 
 
 def _bundles(
