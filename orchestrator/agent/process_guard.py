@@ -18,7 +18,7 @@ import time
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _WAITED = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
-_CLEANING_S = 5.0
+_CLEANUP_S = 5.0
 NOT_STARTED = 127
 
 
@@ -34,7 +34,7 @@ def main(parent: int, command: list[str]) -> int:
     guard, child = os.getpid(), os.fork()
     if child == 0:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        _become(command, guard)
+        _exec(command, guard)
     for stream in (0, 1):  # the output must close when the command ends
         os.close(stream)
     code = _watch(child)
@@ -42,7 +42,7 @@ def main(parent: int, command: list[str]) -> int:
     return code
 
 
-def _become(command: list[str], guard: int) -> None:
+def _exec(command: list[str], guard: int) -> None:
     if os.getppid() != guard:
         os._exit(NOT_STARTED)
     os.setsid()
@@ -57,14 +57,14 @@ def _become(command: list[str], guard: int) -> None:
 def _watch(child: int) -> int:
     """Waits until the command ends or a signal asks for its end; returns the exit code."""
     while signal.sigwait(_WAITED) == signal.SIGCHLD:
-        for pid, status in _ended():
+        for pid, status in _reap():
             if pid == child:
                 code = os.waitstatus_to_exitcode(status)
                 return code if code >= 0 else 128 - code
     return 128 + signal.SIGTERM
 
 
-def _ended() -> list[tuple[int, int]]:
+def _reap() -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     while True:
         try:
@@ -78,7 +78,7 @@ def _ended() -> list[tuple[int, int]]:
 
 def _end_descendants() -> None:
     """Kills direct children repeatedly: when they die, their children become ours."""
-    deadline = time.monotonic() + _CLEANING_S
+    deadline = time.monotonic() + _CLEANUP_S
     while (pids := _children()) and time.monotonic() < deadline:
         for pid in pids:
             try:
@@ -86,7 +86,7 @@ def _end_descendants() -> None:
             except ProcessLookupError:
                 continue
         signal.sigtimedwait({signal.SIGCHLD}, 0.05)
-        _ended()
+        _reap()
 
 
 def _children() -> list[int]:

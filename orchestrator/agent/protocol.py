@@ -92,7 +92,7 @@ def parse_reply(answer: bytes) -> Any:
 
 def parse_json(answer: bytes) -> Any:
     """Raises ValueError also for NaN and infinities, which Python would accept."""
-    return json.loads(answer.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
+    return json.loads(answer.decode("utf-8"), parse_constant=_refuse_number, parse_float=_finite)
 
 
 def too_long() -> AgentFault:
@@ -103,13 +103,13 @@ def _encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=True, allow_nan=False).encode() + b"\n"
 
 
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is not JSON")
+def _refuse_number(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
 
 
-def _finite(word: str) -> float:
-    number = float(word)
-    return number if math.isfinite(number) else _no_number(word)
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_number(text)
 
 
 def _quoted(text: str) -> str:

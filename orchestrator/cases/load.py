@@ -78,7 +78,7 @@ def _load(path: Path) -> tuple[LoadedCase | None, list[Mistake], str, int]:
     """The case, its mistakes, and its id with the id's line."""
     site, mistakes = read_site(path.parent)
     try:
-        document = read_document(_text(path))
+        document = read_document(_read_text(path))
     except BadDocument as error:
         return None, [*mistakes, Mistake(path, error.line, error.text)], "", 1
     mistakes += rule_mistakes(path, document, site)
@@ -97,7 +97,7 @@ def _load(path: Path) -> tuple[LoadedCase | None, list[Mistake], str, int]:
     return loaded, [], id, document.line(("id",))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)

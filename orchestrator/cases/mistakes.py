@@ -82,7 +82,7 @@ def _sentence(place: Location, details: list[ErrorDetails]) -> str:
     name = ".".join(map(str, place)) or "the file"
     if len(details) > 1:
         wanted = sorted({TYPES[d["type"]] for d in details if d["type"] in TYPES})
-        return f"{name}: {_shown(details[0]['input'])} does not fit; write {' or '.join(wanted)}"
+        return f"{name}: {_quote(details[0]['input'])} does not fit; write {' or '.join(wanted)}"
     (detail,) = details
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "missing":
@@ -91,13 +91,13 @@ def _sentence(place: Location, details: list[ErrorDetails]) -> str:
         return f"{name} is an unknown key; {_known_key(detail['loc'])}"
     if kind in TYPES:
         quotes = ", in quotes" if kind == "string_type" and detail["input"] is not None else ""
-        return f"{name}: {_shown(detail['input'])} does not fit; write {TYPES[kind]}{quotes}"
+        return f"{name}: {_quote(detail['input'])} does not fit; write {TYPES[kind]}{quotes}"
     if kind == "string_pattern_mismatch":
         hint = PATTERNS.get(str(context.get("pattern")), f"it must match {context.get('pattern')}")
-        return f"{name}: {_shown(detail['input'])} does not fit; {hint}"
+        return f"{name}: {_quote(detail['input'])} does not fit; {hint}"
     if kind == "literal_error":
         expected = context.get("expected", "")
-        return f"{name}: {_shown(detail['input'])} does not fit; write {expected}"
+        return f"{name}: {_quote(detail['input'])} does not fit; write {expected}"
     if kind in ("too_short", "string_too_short"):
         return f"{name} is too short; write at least {context.get('min_length', 1)}"
     if kind == "value_error":
@@ -106,7 +106,7 @@ def _sentence(place: Location, details: list[ErrorDetails]) -> str:
     return f"{name}: {message}" if kind in ("param", "scripts") else f"{name} {message}"
 
 
-def _shown(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = "nothing" if value is None else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -73,24 +73,24 @@ def render(
         raw["attack"] |= {"params": {}, "inject": {}}
     try:
         values = values_of(case, variant, seed, site)
-        spoken = Case.model_validate(_filled(raw, values))
+        filled = Case.model_validate(_fill(raw, values))
         pages = site_files(files or {}, values)
     except (BadTemplate, ValidationError) as error:
         raise CaseBroken(f"{case.id}, {variant}, seed {seed}: {error}") from error
-    added = spoken.attack
-    solution = _script(spoken.solution, profile)
+    attack = filled.attack
+    solution = _script(filled.solution, profile)
     return Rendered(
-        goal=spoken.goal,
-        budget=spoken.budget,
-        setup=(*spoken.setup, *(added.setup if added else ())),
-        success=tuple(spoken.success),
-        forbidden=(*spoken.forbidden, *(added.forbidden if added else ())),
+        goal=filled.goal,
+        budget=filled.budget,
+        setup=(*filled.setup, *(attack.setup if attack else ())),
+        success=tuple(filled.success),
+        forbidden=(*filled.forbidden, *(attack.forbidden if attack else ())),
         solution=solution,
-        near_miss=_script(spoken.near_miss, profile),
-        bait=_script(added.bait, profile) if added else solution,
-        user=tuple(spoken.user),
+        near_miss=_script(filled.near_miss, profile),
+        bait=_script(attack.bait, profile) if attack else solution,
+        user=tuple(filled.user),
         site=pages,
-        responses=tuple(spoken.responses),
+        responses=tuple(filled.responses),
     )
 
 
@@ -99,11 +99,11 @@ def _script(scripts: Scripts, profile: str) -> Steps | None:
     return None if chosen is None else tuple(chosen)
 
 
-def _filled(value: Any, values: Mapping[str, Value]) -> Any:
+def _fill(value: Any, values: Mapping[str, Value]) -> Any:
     if isinstance(value, str):
         return render_text(value, values)
     if isinstance(value, list):
-        return [_filled(each, values) for each in value]
+        return [_fill(each, values) for each in value]
     if isinstance(value, dict):
-        return {key: _filled(each, values) for key, each in value.items()}
+        return {key: _fill(each, values) for key, each in value.items()}
     return value

@@ -102,11 +102,11 @@ def _responses(document: Document) -> Found:
     for number, response in enumerate(_items(document.data, ("responses",))):
         if not isinstance(response, dict):
             continue  # the model reports it
-        asked = (str(response.get("method", "GET")), str(response.get("path")))
-        if asked in seen:
-            text = f"a second response to {' '.join(asked)}; remove one"
+        request = (str(response.get("method", "GET")), str(response.get("path")))
+        if request in seen:
+            text = f"a second response to {' '.join(request)}; remove one"
             yield ("responses", number), text
-        seen.add(asked)
+        seen.add(request)
 
 
 def _params(document: Document) -> Found:
@@ -141,15 +141,15 @@ def _templates(path: Path, document: Document, site: Mapping[str, str]) -> list[
             continue
         place = ".".join(map(str, location))
         try:
-            asked = inspect(text)
+            names = inspect(text)
         except BadTemplate as mistake:
             mistakes.append(Mistake(path, line, f"{place}: {mistake}"))
             continue
-        used |= asked
-        wrong = undefined(asked, known.get(str(location[0]), base)) if location else ""
+        used |= names
+        wrong = undefined(names, known.get(str(location[0]), base)) if location else ""
         if "params" in location[:2]:
             wrong = "a param is drawn, not rendered; write plain values"
-        elif "site" in asked and not _served(document, site):
+        elif "site" in names and not _served(document, site):
             wrong = "there is no site/ folder beside this file; make one or remove {{ site }}"
         if wrong:
             mistakes.append(Mistake(path, line, f"{place}: {wrong}"))
@@ -166,21 +166,21 @@ def _receipts(path: Path, document: Document, site: Mapping[str, str]) -> list[M
     if _served(document, site):
         return []
     text = "this asks the case's site, but there is no site/ folder; make one or write responses"
-    return [Mistake(path, document.line(place), text) for place in _asking_receipts(document)]
+    return [Mistake(path, document.line(place), text) for place in _site_question_places(document)]
 
 
 def _served(document: Document, site: Mapping[str, str]) -> bool:
     return bool(site) or bool(_items(document.data, ("responses",)))
 
 
-def _asking_receipts(document: Document) -> Iterable[Location]:
+def _site_question_places(document: Document) -> Iterable[Location]:
     for location in ORACLES:
         for number, oracle in enumerate(_items(document.data, location)):
             yield from _site_questions((*location, number), oracle)
             for join in ("all", "any"):
                 within = ("composite", join)
-                for part, asked in enumerate(_items(oracle, within)):
-                    yield from _site_questions((*location, number, *within, part), asked)
+                for part, question in enumerate(_items(oracle, within)):
+                    yield from _site_questions((*location, number, *within, part), question)
 
 
 def _site_questions(place: Location, oracle: Any) -> Iterable[Location]:

@@ -60,7 +60,7 @@ def compile_expression(expression: str) -> Matcher:
         return lambda names: True
     if len(expression) > MAX_LENGTH:
         raise UsageError(f"-k takes at most {MAX_LENGTH} characters; make the expression shorter")
-    return _Parser(expression).whole()
+    return _Parser(expression).parse()
 
 
 class _Parser:
@@ -79,36 +79,36 @@ class _Parser:
     def words(self) -> list[str]:
         return [text for kind, text, _ in self._tokens if kind == "word" and text not in _OPERATORS]
 
-    def whole(self) -> Matcher:
-        matcher = self._either()
+    def parse(self) -> Matcher:
+        matcher = self._or()
         if self._peek() is not None:
-            raise self._wrong("and, or, or the end")
+            raise self._error("and, or, or the end")
         return matcher
 
-    def _either(self) -> Matcher:
-        matchers = [self._both()]
-        while self._takes("or"):
-            matchers.append(self._both())
+    def _or(self) -> Matcher:
+        matchers = [self._and()]
+        while self._accept("or"):
+            matchers.append(self._and())
         return lambda names: any(matcher(names) for matcher in matchers)
 
-    def _both(self) -> Matcher:
-        matchers = [self._one()]
-        while self._takes("and"):
-            matchers.append(self._one())
+    def _and(self) -> Matcher:
+        matchers = [self._not()]
+        while self._accept("and"):
+            matchers.append(self._not())
         return lambda names: all(matcher(names) for matcher in matchers)
 
-    def _one(self) -> Matcher:
+    def _not(self) -> Matcher:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise UsageError(f"-k nests more than {MAX_DEPTH} deep; write it flatter")
         try:
-            if self._takes("not"):
-                inner = self._one()
+            if self._accept("not"):
+                inner = self._not()
                 return lambda names: not inner(names)
-            if self._takes("("):
-                inner = self._either()
-                if not self._takes(")"):
-                    raise self._wrong("a closing parenthesis")
+            if self._accept("("):
+                inner = self._or()
+                if not self._accept(")"):
+                    raise self._error("a closing parenthesis")
                 return inner
             return self._word()
         finally:
@@ -117,7 +117,7 @@ class _Parser:
     def _word(self) -> Matcher:
         token = self._peek()
         if token is None or token[0] != "word" or token[1] in _OPERATORS:
-            raise self._wrong("a word, not, or an opening parenthesis")
+            raise self._error("a word, not, or an opening parenthesis")
         self._next += 1
         wanted = token[1].lower()
         return lambda names: any(wanted in name.lower() for name in names)
@@ -125,14 +125,14 @@ class _Parser:
     def _peek(self) -> tuple[str, str, int] | None:
         return self._tokens[self._next] if self._next < len(self._tokens) else None
 
-    def _takes(self, text: str) -> bool:
+    def _accept(self, text: str) -> bool:
         token = self._peek()
         if token is None or token[1] != text:
             return False
         self._next += 1
         return True
 
-    def _wrong(self, wanted: str) -> UsageError:
+    def _error(self, wanted: str) -> UsageError:
         token = self._peek()
         found = "the end" if token is None else f"{token[1]!r} at column {token[2]}"
         return UsageError(f"-k {self._expression!r}: {found} where {wanted} is expected")

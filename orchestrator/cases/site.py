@@ -47,16 +47,16 @@ def site_uses(
         if path.suffix not in RENDERED:
             continue
         try:
-            asked = _inspected(base64.b64decode(data))
+            names = _names_in(base64.b64decode(data))
         except UnicodeDecodeError:
             mistakes.append(Mistake(path, 1, "not UTF-8; save the page as UTF-8"))
             continue
         except BadTemplate as error:
             mistakes.append(Mistake(path, 1, str(error)))
             continue
-        used |= asked
-        if wrong := undefined(asked, known):
-            mistakes.append(Mistake(path, 1, wrong))
+        used |= names
+        if mistake := undefined(names, known):
+            mistakes.append(Mistake(path, 1, mistake))
     return used, mistakes
 
 
@@ -71,6 +71,6 @@ def site_files(site: Mapping[str, str], values: Mapping[str, Value]) -> dict[str
     return files
 
 
-def _inspected(content: bytes) -> frozenset[str]:
+def _names_in(content: bytes) -> frozenset[str]:
     text = content.decode()
     return inspect(text) if is_template(text) else frozenset()

@@ -54,11 +54,11 @@ FILTERS: dict[str, Callable[..., Value]] = {
 
 @cache
 def environment() -> SandboxedEnvironment:
-    made = SandboxedEnvironment(
+    jinja = SandboxedEnvironment(
         undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
-    made.filters = dict(FILTERS)
-    return made
+    jinja.filters = dict(FILTERS)
+    return jinja
 
 
 def is_template(text: str) -> bool:
@@ -75,9 +75,9 @@ def inspect(text: str) -> frozenset[str]:
         raise BadTemplate(f"{error.message}; write {{{{ name }}}}") from error
     except RecursionError as error:
         raise BadTemplate("nested too deep; write {{ name }}") from error
-    for node in _below(tree):
+    for node in _all_nodes(tree):
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-            raise BadTemplate(f"{node.name!r} is not a filter; {_instead(node.name, FILTERS)}")
+            raise BadTemplate(f"{node.name!r} is not a filter; {_hint(node.name, FILTERS)}")
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__.lower()
             raise BadTemplate(f"a template may not contain a {kind}; write {{{{ name }}}}")
@@ -87,7 +87,7 @@ def inspect(text: str) -> frozenset[str]:
 def undefined(names: frozenset[str], known: Mapping[str, object]) -> str:
     """A sentence about the first undefined name; empty where all are known."""
     for name in sorted(names - known.keys()):
-        return f"{name!r} is not a param; {_instead(name, known)}"
+        return f"{name!r} is not a param; {_hint(name, known)}"
     return ""
 
 
@@ -107,7 +107,7 @@ def _compiled(text: str) -> Template:
     return environment().from_string(text)
 
 
-def _below(tree: nodes.Node) -> list[nodes.Node]:
+def _all_nodes(tree: nodes.Node) -> list[nodes.Node]:
     waiting, found = [tree], []
     while waiting:
         node = waiting.pop()
@@ -116,6 +116,6 @@ def _below(tree: nodes.Node) -> list[nodes.Node]:
     return found
 
 
-def _instead(name: str, known: Mapping[str, object]) -> str:
+def _hint(name: str, known: Mapping[str, object]) -> str:
     names = f"choose one of {', '.join(sorted(known))}" if known else "define it under params"
     return did_you_mean(name, known, names)

@@ -40,18 +40,18 @@ def mismatches(lock: ImageLock, found: FoundPins) -> list[str]:
             continue
         now = found[name]
         if now is None:
-            wrong.append(f"{name} was not reported, baked was {_shown(name, was)}")
+            wrong.append(f"{name} was not reported, baked was {_show(name, was)}")
         elif name == "config_ini":
             wrong += _config(parse_ini(was), parse_ini(now))
-        elif _plain(name, now) != _plain(name, was):
-            wrong.append(f"{name} is {_plain(name, now)}, baked was {_plain(name, was)}")
+        elif _release(name, now) != _release(name, was):
+            wrong.append(f"{name} is {_release(name, now)}, baked was {_release(name, was)}")
     return wrong
 
 
 def compared_pins(lock: ImageLock, found: FoundPins) -> dict[str, dict[str, Any]]:
     """Each pin with both values, for the evidence; config.ini by its digest."""
     return {
-        name: {"baked": _shown(name, was), "found": _shown(name, found.get(name), name in found)}
+        name: {"baked": _show(name, was), "found": _show(name, found.get(name), name in found)}
         for name, was in baked_pins(lock).items()
     }
 
@@ -67,15 +67,15 @@ def _config(was: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return [*named, f"config.ini differs in {more} more keys"] if more > 0 else named
 
 
-def _plain(name: str, value: str) -> str:
+def _release(name: str, value: str) -> str:
     """Without what depends on the machine or the process instead of the release."""
     plain = {"adb_version": adb_release, "emulator_version": emulator_release}.get(name)
     return plain(value) if plain else value
 
 
-def _shown(name: str, value: str | None, asked: bool = True) -> Any:
+def _show(name: str, value: str | None, asked: bool = True) -> Any:
     if value is None:
         return unknown("it was not reported" if asked else "nobody could be asked")
     if name == "config_ini":
         return f"sha256 {hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
-    return _plain(name, value)
+    return _release(name, value)

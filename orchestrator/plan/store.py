@@ -27,7 +27,7 @@ def write_plan(path: Path, plan: Plan) -> None:
 def read_plan(path: Path) -> Plan:
     """Raises UsageError where the file is not a plan, or was changed after it was written."""
     try:
-        body = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        body = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
         raise UsageError(f"cannot read the plan {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -65,5 +65,5 @@ def _require_unchanged(path: Path, expected: str, body: dict[str, Any]) -> None:
         )
 
 
-def _no_constant(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a number")
