@@ -1,4 +1,5 @@
-"""The supervisor: a device's entry point, with an emulator and a private adb server under it.
+"""The supervisor: the entry point of a device, which runs an emulator and a private adb server.
 
-Stdlib only and imports nothing of the farm, so that it can be the one program of a device image.
+It uses the standard library only and imports nothing of the farm, so that it can be the one program
+of a device image.
 """

@@ -1,4 +1,4 @@
-"""The supervisor's command line and its one loop: serve, watch the children, end with them."""
+"""The supervisor's command line and main loop: serves requests and ends with its emulator."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .server import ControlRequest, ControlResponse, as_json, refused, serve, to
 
 @dataclass(frozen=True)
 class Access:
-    """How the supervisor itself is reached, and what else may end it."""
+    """How the supervisor is reached, and when it ends."""
 
     port: int
     token_file: Path
     tied: bool
-    # How long an emulator's end may wait to be asked about: one that was killed and one that was
-    # shut down from within are different ends, and only its exit code tells.
+    # How long the supervisor stays after its emulator ended, for a worker to read the exit code:
+    # only that tells an emulator that was killed from one that was shut down from inside.
     last_word_s: float
 
 
@@ -62,7 +62,9 @@ def parse(arguments: list[str]) -> tuple[SupervisorSettings, Access]:
     parser.add_argument("--log", type=Path, required=True, help="the emulator's output")
     parser.add_argument("--grace", type=float, default=20.0, help="seconds a console kill may take")
     parser.add_argument(
-        "--tied", action="store_true", help="end when stdin does: with whoever holds its other end"
+        "--tied",
+        action="store_true",
+        help="end when stdin does: with the process that holds its other end",
     )
     parser.add_argument(
         "--last-word", type=float, default=0.0, help="seconds to stay for /facts after its end"
@@ -89,7 +91,7 @@ def parse(arguments: list[str]) -> tuple[SupervisorSettings, Access]:
 
 
 def control_token(path: Path) -> str:
-    """The caller's token, or a new one in a file only its owner can read."""
+    """The token in this file. If there is none, a new one, which only the owner can read."""
     try:
         if path.exists():
             token = path.read_text(encoding="ascii").strip()
@@ -105,12 +107,12 @@ def control_token(path: Path) -> str:
 
 
 class ControlApi:
-    """Answers requests about one device."""
+    """Handles the requests for one device."""
 
     def __init__(self, device: SupervisedDevice, token: str) -> None:
         self._device = device
         self._token = token
-        self.told = asyncio.Event()  # somebody knows how the emulator ended
+        self.end_reported = asyncio.Event()  # a worker has read how the emulator ended
 
     async def handle(self, request: ControlRequest) -> ControlResponse:
         device = self._device
@@ -121,7 +123,7 @@ class ControlApi:
         match request.method, request.path:
             case "GET", "/facts":
                 if device.state == "ended":
-                    self.told.set()
+                    self.end_reported.set()
                 return as_json(200, device.facts())
             case "GET", "/log":
                 return self._log(request.query.get("bytes", "65536"))
@@ -147,7 +149,7 @@ class ControlApi:
 
 
 def end_with_stdin(asked: asyncio.Event) -> None:
-    """However its other end is closed, be it by the death of whoever holds it."""
+    """Also if the process that holds its other end is killed."""
     loop = asyncio.get_running_loop()
 
     def readable() -> None:
@@ -162,7 +164,7 @@ def end_with_stdin(asked: asyncio.Event) -> None:
 
 
 async def run(settings: SupervisorSettings, access: Access) -> int:
-    """Until told to stop (0) or the emulator ends by itself (its code)."""
+    """Run until asked to stop (returns 0) or until the emulator ends by itself (its exit code)."""
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -184,11 +186,11 @@ async def run(settings: SupervisorSettings, access: Access) -> int:
     try:
         await asyncio.wait({life, stop}, return_when=asyncio.FIRST_COMPLETED)
         if life.done() and not asked.is_set():
-            told = asyncio.create_task(control.told.wait())
+            reported = asyncio.create_task(control.end_reported.wait())
             await asyncio.wait(
-                {told, stop}, timeout=access.last_word_s, return_when=asyncio.FIRST_COMPLETED
+                {reported, stop}, timeout=access.last_word_s, return_when=asyncio.FIRST_COMPLETED
             )
-            told.cancel()
+            reported.cancel()
         return await life if life.done() else 0
     finally:
         server.close()

@@ -1,4 +1,4 @@
-"""What does the supervisor say to the private adb server and to the emulator's console?"""
+"""Talks to the private adb server and to the emulator's console; checks that ports are free."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .errors import SupervisorError
 
 TOKEN_NAME = ".emulator_console_auth_token"
 
-# No scan of ports 5555-5585, no USB, no mDNS: the server knows this device's emulator and nothing
-# of the user's. Another adb version's client must not be able to kill it either. ADB_EMU=0 would
-# end the scan too, but with it the redial of an emulator that a snapshot load dropped.
+# No scan of ports 5555-5585, no USB, no mDNS: the server knows this device's emulator and none of
+# the user's devices. Nor may a client of another adb version kill it. ADB_EMU=0 would end the scan
+# too, but also the reconnection to an emulator whose connection a snapshot load dropped.
 SERVER_ENV = {
     "ADB_LOCAL_TRANSPORT_MAX_PORT": "5554",
     "ADB_USB": "0",
@@ -25,7 +25,7 @@ SERVER_ENV = {
 
 
 def write_console_token(home: Path) -> str:
-    """The token that the emulator will ask for; an empty file would switch its check off."""
+    """Write the token that the console will require; an empty file would switch the check off."""
     path = home / TOKEN_NAME
     token = b64encode(secrets.token_bytes(12)).decode()
     write_private(path, token)
@@ -33,7 +33,7 @@ def write_console_token(home: Path) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Readable by the owner from the first byte on, and whole or absent."""
+    """Write a file that only its owner can read, and that is whole or absent."""
     new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, "w", encoding="ascii") as file:
@@ -42,7 +42,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 async def server_answers(port: int) -> bool:
-    """Whether an adb server speaks on the port."""
+    """Whether an adb server answers on the port."""
     try:
         return (await _exchange(port, b"000chost:version", 1)).startswith(b"OKAY")
     except (OSError, TimeoutError):
@@ -50,13 +50,13 @@ async def server_answers(port: int) -> bool:
 
 
 async def announce(server_port: int, emulator_port: int) -> None:
-    """Tell the server of an emulator, as the emulator itself does once at its start."""
+    """Register an emulator with the server, as the emulator itself does once at its start."""
     request = f"host:emulator:{emulator_port}"
     await _exchange(server_port, f"{len(request):04x}{request}".encode(), 1, answered=False)
 
 
 async def console_kill(port: int, token: str) -> bool:
-    """Ask the emulator to end itself; False where its console does not answer."""
+    """Ask the emulator to end itself; False if its console does not answer."""
     try:
         reply = await _exchange(port, f"auth {token}\nkill\n".encode(), 3, until=b"bye bye")
     except (OSError, TimeoutError):

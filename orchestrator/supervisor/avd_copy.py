@@ -1,6 +1,6 @@
-"""How does a private AVD come from the golden one, and who still holds it?
+"""Copies the golden AVD for one start of the emulator, and clears stale locks of an old copy.
 
-The golden AVD is never run: a failed forced snapshot load deletes the snapshot it tried.
+The golden AVD itself is never run: a failed forced snapshot load deletes the snapshot.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .errors import SupervisorError
 LOCKS = ("multiinstance.lock", "hardware-qemu.ini.lock", "snapshot.lock")
 _FICLONE = 0x40049409
 _STEP = 16 * 1024 * 1024
-_ZEROS = bytes(64 * 1024)  # what is made a hole again
+_ZEROS = bytes(64 * 1024)  # copied as a hole
 _NO_CLONE = {
     errno.EOPNOTSUPP,
     errno.EXDEV,
@@ -34,16 +34,16 @@ Stop = Callable[[], bool]
 
 
 def check_golden(golden: Path, name: str) -> None:
-    """Both halves of the AVD must be there before anything is started."""
+    """Require both parts of the AVD before anything is started."""
     for path in (golden / f"{name}.ini", golden / f"{name}.avd" / "config.ini"):
         if not path.is_file():
             raise SupervisorError(f"the golden AVD {name!r} has no {path.name} at {path}")
 
 
 def fresh_copy(golden: Path, home: Path, name: str, stop: Stop = lambda: False) -> Path:
-    """Replace `home`'s copy of the AVD by a new one of the golden; the copy's absolute path.
+    """Replace the copy in `home` by a new one of the golden AVD, and return its absolute path.
 
-    A stop between two pieces raises, so that a copy of many gigabytes cannot hold up SIGTERM.
+    A stop between two pieces raises, so that a copy of many gigabytes does not delay SIGTERM.
     """
     check_golden(golden, name)
     copy = home.resolve() / f"{name}.avd"
@@ -63,9 +63,9 @@ def fresh_copy(golden: Path, home: Path, name: str, stop: Stop = lambda: False) 
 
 
 def snapshot_sha256(avd: Path, tag: str, stop: Stop = lambda: False) -> str:
-    """One digest for what a snapshot is made of, equal to the one in the image's lock.
+    """The digest of a snapshot's files, equal to the one in the image's lock.
 
-    Without snapshot.pb, which changes with every load.
+    It leaves out snapshot.pb, which changes with every load.
     """
     folder, files = avd / "snapshots" / tag, dict[str, str]()
     for place, _, names in os.walk(folder, onerror=_raise):
@@ -73,8 +73,8 @@ def snapshot_sha256(avd: Path, tag: str, stop: Stop = lambda: False) -> str:
             name = path.relative_to(folder).as_posix()
             if name != "snapshot.pb":
                 files[name] = _content(path, stop)
-    told = json.dumps(files, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    listed = json.dumps(files, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(listed.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _content(path: Path, stop: Stop) -> str:
@@ -94,13 +94,13 @@ def _raise(error: OSError) -> None:
 
 
 def _ini_for(text: str, copy: Path) -> str:
-    # path.rel would win over path= once the folder moves, so it is left out.
+    # path.rel is left out: it would take precedence over path= once the folder moves.
     kept = [line for line in text.splitlines() if not line.startswith(("path=", "path.rel="))]
     return "\n".join([*kept, f"path={copy}"]) + "\n"
 
 
 def clear_stale_locks(avd: Path) -> list[Path]:
-    """Remove the locks that no live process holds; a held one is an error that names the holder."""
+    """Remove locks that no live process holds; SupervisorError names the holder of a live one."""
     cleared = []
     for lock in (avd / name for name in LOCKS):
         if not os.path.lexists(lock):
@@ -129,7 +129,7 @@ def _pid_in(lock: Path) -> int | None:
 def _may_hold(pid: int, lock: Path) -> bool:
     """Whether the process lives and is old enough to have written the lock.
 
-    In a restarted container the small pid numbers come round again at once.
+    In a restarted container small process numbers are used again at once.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -156,14 +156,14 @@ def _copy_tree(source: Path, target: Path, stop: Stop) -> None:
             _copy_tree(here, there, stop)
         elif stat.S_ISREG(entry.stat().st_mode):
             copy_file(here, there, stop)
-        # Sockets and pipes are what a running emulator left behind, not part of the AVD.
+        # Sockets and pipes were left by a running emulator and are no part of the AVD.
     shutil.copystat(source, target)
     target.chmod(target.stat().st_mode | stat.S_IRWXU)
 
 
 def copy_file(source: Path, target: Path, stop: Stop = lambda: False) -> None:
-    """By reflink where the filesystem can, else what is not zero: holes stay holes, and those that
-    an engine filled when it committed the AVD are holes again."""
+    """Copy by reflink if the filesystem can; otherwise copy all that is not zero. Holes stay holes,
+    also those that an engine filled with zeros when it committed the AVD."""
     with source.open("rb") as old, target.open("wb") as new:
         if not _clone(old.fileno(), new.fileno()):
             _copy_extents(old.fileno(), new.fileno(), stop)

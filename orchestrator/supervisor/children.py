@@ -1,4 +1,4 @@
-"""How are processes started so that none outlives the supervisor, and how do they end?
+"""Starts child processes that cannot outlive the supervisor, and reaps every descendant.
 
 Everything here runs on the main thread: the kernel sends a child's parent-death signal when the
 *thread* that started it ends. Popen only starts; `Reaper` alone waits, for every descendant.
@@ -23,7 +23,7 @@ _prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 def adopt_orphans() -> None:
-    """Grandchildren whose parent died become ours, to be reaped and stopped."""
+    """Make this process the parent of orphaned descendants, so that it can reap and stop them."""
     if _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise SupervisorError(f"prctl subreaper failed: {os.strerror(ctypes.get_errno())}")
 
@@ -51,7 +51,7 @@ class Child:
         return self.code is None
 
     def signal_group(self, number: signal.Signals) -> bool:
-        """To the process and all it started; False where none of them is left."""
+        """Signal the process and all it started; False if none of them is left."""
         try:
             os.killpg(self.pid, number)
         except ProcessLookupError:
@@ -64,7 +64,7 @@ class Child:
             self.signal_group(signal.SIGTERM)
             await self.wait(grace)
         deadline = time.monotonic() + 2
-        # Dead ones count until the Reaper has them: they hold ports and locks for as long.
+        # Dead processes count until they are reaped, since they hold ports and locks until then.
         while self.signal_group(signal.SIGKILL):
             await asyncio.sleep(0.005)
             if time.monotonic() > deadline:
@@ -104,7 +104,7 @@ class Reaper:
 
         def die_with_supervisor() -> None:
             _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != supervisor:  # it died before the line above
+            if os.getppid() != supervisor:  # it ended before the line above
                 os._exit(1)
 
         try:
@@ -155,13 +155,13 @@ class Reaper:
 
 
 def _descendants() -> list[int]:
-    """The direct children are enough: as they die, theirs become ours."""
+    """The direct children. They are enough: as they die, their children become ours."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            except OSError:  # it ended while we looked
+            except OSError:  # it has ended
                 continue
             if int(fields[1]) == os.getpid():
                 found.append(int(folder.name))

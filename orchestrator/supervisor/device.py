@@ -1,4 +1,4 @@
-"""What state is the device in, and how does it start, restart and stop?"""
+"""The supervised device: starts, restarts and stops the emulator and its adb server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .avd_copy import check_golden, fresh_copy, snapshot_sha256
 from .children import Child, Reaper
 from .errors import SupervisorError
 
-TELL_S = 40.0  # for a program to say its version: a version not told is a pin not kept
+VERSION_S = 40.0  # for a program to print its version, without which a pin cannot be checked
 SERVER_S = 30.0  # for the adb server to answer
 ADB_RESTARTS = 10  # then the machine, not the server, is at fault
 TAIL_LIMIT = 1024 * 1024
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SupervisorSettings:
-    """What the command line says."""
+    """The values of the command line."""
 
     golden: Path
     avd_home: Path
@@ -55,7 +55,7 @@ class SupervisorSettings:
 
 
 class SupervisedDevice:
-    """The emulator and its adb server, started from a fresh copy each time."""
+    """The emulator and its adb server. Each start is from a fresh copy of the AVD."""
 
     def __init__(self, settings: SupervisorSettings, reaper: Reaper) -> None:
         self.settings = settings
@@ -65,8 +65,8 @@ class SupervisedDevice:
         self.started_at = 0.0
         self.console_token = ""
         self.versions: dict[str, str | None] = {"adb": None, "emulator": None}
-        self.snapshot_sha256: str | None = None  # of the copy's, told once it runs
-        self.known = False  # whether versions and digest are told, or never will be
+        self.snapshot_sha256: str | None = None  # of the copy's snapshot, once it is computed
+        self.known = False  # whether versions and digest are computed, or never will be
         self.emulator: Child | None = None
         self.server: Child | None = None
         self.last_exit: int | None = None
@@ -76,7 +76,7 @@ class SupervisedDevice:
         self._revival: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Everything up, in order: locks, copy, token, adb server, emulator."""
+        """Start everything in order: locks, copy, token, adb server, emulator."""
         s = self.settings
         check_golden(s.golden, s.avd)
         require_free(
@@ -95,30 +95,31 @@ class SupervisedDevice:
     async def _learn_versions(self) -> None:
         s = self.settings
         adb, emulator = await _together(
-            self._first_words("adb", [s.adb, "version"]),
-            self._first_words("emulator", [*s.emulator, "-version"]),
+            self._version("adb", [s.adb, "version"]),
+            self._version("emulator", [*s.emulator, "-version"]),
         )
         self.versions = {"adb": adb, "emulator": emulator}
 
     async def _learn_snapshot(self) -> None:
-        """While the phone boots: gigabytes take seconds. A load changes none of these files."""
+        """Hash the snapshot while the phone boots: gigabytes take seconds. A load changes none of the
+        files."""
         s = self.settings
         self.snapshot_sha256 = None
         if s.snapshot is None:
             return
         avd, stop = s.avd_home / f"{s.avd}.avd", self._stop_copy.is_set
         try:
-            told = await asyncio.to_thread(snapshot_sha256, avd, s.snapshot, stop)
-            self.snapshot_sha256 = told
+            digest = await asyncio.to_thread(snapshot_sha256, avd, s.snapshot, stop)
+            self.snapshot_sha256 = digest
         except OSError as error:  # an emulator that cannot load its snapshot removes it
-            _say(f"the snapshot {s.snapshot} cannot be hashed: {error}")
+            _log(f"the snapshot {s.snapshot} cannot be hashed: {error}")
 
     async def restart(self) -> None:
         """Kill, re-copy, start; returns when the new emulator runs."""
         if self.state != "running" or self.emulator is None:
             raise SupervisorError(f"the device cannot be restarted while it is {self.state}")
         self.state, self.known = "restarting", False
-        self.restarts += 1  # at once: from here on it is another device
+        self.restarts += 1  # now, not at the end: from here on it is another device
         old = self.emulator
         if await console_kill(self.settings.console_port, self.console_token):
             await old.wait(self.settings.grace)
@@ -135,7 +136,7 @@ class SupervisedDevice:
         self.known = True
 
     async def stop(self) -> None:
-        """Everything gone within 5 s, what the children started included."""
+        """End everything within 5 s, including what the children started."""
         self.state = "stopping"
         self._stop_copy.set()
         if self._revival is not None:
@@ -188,16 +189,17 @@ class SupervisedDevice:
         self.last_exit = child.code
         if self.state == "running":
             self.state = "ended"
-            _say(f"the emulator ended by itself with exit code {child.code}")
+            _log(f"the emulator ended by itself with exit code {child.code}")
             self._end(child.code or 0)
 
     def _server_ended(self, child: Child) -> None:
         if self.state in ("running", "restarting"):
-            _say(f"the adb server ended with exit code {child.code}; starting another")
+            _log(f"the adb server ended with exit code {child.code}; starting another")
             self._revival = asyncio.get_running_loop().create_task(self._revive_server())
 
     async def _revive_server(self) -> None:
-        """The emulator announces itself once, at its start, so a new server must be told of it."""
+        """The emulator registers itself only once, at its start, so it is registered with the new
+        server here."""
         self.adb_restarts += 1
         try:
             if self.adb_restarts > ADB_RESTARTS:
@@ -220,7 +222,7 @@ class SupervisedDevice:
         try:
             path = s.avd_home / f"{s.avd}.avd" / "config.ini"
             return path.read_text(encoding="utf-8", errors="replace")
-        except OSError:  # between two copies there is none
+        except OSError:  # there is none between two copies
             return None
 
     def _env(self) -> dict[str, str]:
@@ -243,12 +245,12 @@ class SupervisedDevice:
         except OSError as error:
             raise SupervisorError(f"cannot write the device's home {home}: {error}") from error
 
-    async def _first_words(self, name: str, command: list[str]) -> str | None:
-        """What a program says of its version; None where it will not say."""
+    async def _version(self, name: str, command: list[str]) -> str | None:
+        """The version that a program prints; None if it prints none."""
         path = self.settings.home / f".version.{name}"
         path.unlink(missing_ok=True)
         child = self._reaper.start(name, command, self._env(), path)
-        if not await child.wait(TELL_S):
+        if not await child.wait(VERSION_S):
             await child.stop(0)
         text = path.read_text(encoding="utf-8", errors="replace").strip()
         path.unlink()
@@ -286,8 +288,8 @@ class SupervisedDevice:
 
 
 async def _together(*parts: Coroutine[None, None, T]) -> list[T]:
-    """What each comes to; where one fails, the others have ended before that is told, so that
-    nothing they would say later follows it."""
+    """The results of all. If one fails, the others are ended before its error is raised, so that
+    nothing they would print follows it."""
     tasks = [asyncio.create_task(part) for part in parts]
     try:
         return await asyncio.gather(*tasks)
@@ -297,5 +299,5 @@ async def _together(*parts: Coroutine[None, None, T]) -> list[T]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _say(sentence: str) -> None:
+def _log(sentence: str) -> None:
     print(f"supervisor: {sentence}", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
-"""What the supervisor cannot go on from."""
+"""The supervisor's error."""
 
 from __future__ import annotations
 
 
 class SupervisorError(Exception):
-    """One sentence for whoever reads the device's last line."""
+    """The supervisor cannot continue; its text is the last line of its output."""

@@ -1,6 +1,6 @@
-"""How long may the children's logs become?
+"""Cuts the logs of the supervisor's children when they grow too long.
 
-They write to files that they opened for appending, so a file can be cut under them.
+The children append to files, so a file can be cut while they write to it.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from pathlib import Path
 
 LIMIT = 16 * 1024 * 1024
 KEPT = 4 * 1024 * 1024
-_LOOK_SECONDS = 5.0
+_CHECK_SECONDS = 5.0
 
 
 async def keep_short(logs: Sequence[Path]) -> None:
-    """Look at them for as long as the supervisor lives."""
+    """Check the logs for as long as the supervisor lives."""
     while True:
         for log in logs:
             try:
                 shorten(log)
-            except OSError as error:  # told once; a device is worth more than its log
+            except OSError as error:  # reported once; the device matters more than its log
                 print(f"supervisor: cannot cut {log}: {error}", file=sys.stderr, flush=True)
                 return
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_CHECK_SECONDS)
 
 
 def shorten(log: Path, limit: int = LIMIT, kept: int = KEPT) -> bool:
-    """Cut a log past the limit down to its last lines; whether it was.
+    """Cut a log that is past the limit to its last lines; whether it was cut.
 
-    What a child writes between the reading and the cut is lost: the price of not being its pipe.
+    What a child writes between the read and the cut is lost. A pipe would avoid that, but the child
+    would block if the supervisor were slow.
     """
     try:
         file = os.open(log, os.O_RDWR | os.O_APPEND)

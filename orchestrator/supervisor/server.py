@@ -1,4 +1,4 @@
-"""How do requests reach the supervisor? A strict HTTP/1.1 of four requests, on loopback only.
+"""The supervisor's HTTP server: a strict HTTP/1.1 on loopback, for a few small requests.
 
 Single-threaded on purpose: see children.py.
 """
@@ -61,7 +61,7 @@ class _RefusedError(Exception):
 
 
 def token_matches(given: str, token: str) -> bool:
-    """In constant time; an empty token opens nothing."""
+    """Compared in constant time; an empty token never matches."""
     return bool(token) and hmac.compare_digest(given.encode(), token.encode())
 
 
@@ -80,7 +80,7 @@ async def serve(port: int, handle: Handler) -> asyncio.Server:
             async with asyncio.timeout(_READ_SECONDS):
                 await writer.drain()
         except (ConnectionError, TimeoutError):
-            pass  # the caller went away; there is nobody left to tell
+            pass  # the caller has disconnected
         finally:
             writer.close()
 

@@ -25,7 +25,7 @@ from .staging import locked_staging, send_sealed
 def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     """Handles this process's signals: SIGTERM asks the worker to leave, Ctrl-C is the run's.
 
-    CoordinatorAway where nobody answers there any more; the phone is switched off then.
+    CoordinatorAway if the coordinator does not answer any more; the phone is switched off then.
     """
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: _stop(stop, number, frame))
@@ -58,7 +58,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
         try:
             return loop.run()
         except CoordinatorAway:
-            # There is nobody left whom this phone could serve, and perhaps nobody to end it.
+            # The phone is of no use without a coordinator, and perhaps nothing else would end it.
             with suppress(DeviceFault):
                 phone.console.kill()
             raise
@@ -76,8 +76,8 @@ def _stop(stop: threading.Event, number: int, frame: FrameType | None) -> None:
 
 
 def _end_with_stdin() -> None:
-    """The parent holds the other end. With it the coordinator is gone: there is nobody to give a
-    lease back to, and what is sealed waits in staging."""
+    """The parent holds the other end. The coordinator is gone with it: no lease can be given back,
+    and sealed bundles stay in staging."""
     while os.read(0, 4096):
         pass
     os._exit(1)
