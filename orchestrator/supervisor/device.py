@@ -101,8 +101,8 @@ class SupervisedDevice:
         self.versions = {"adb": adb, "emulator": emulator}
 
     async def _learn_snapshot(self) -> None:
-        """Hash the snapshot while the phone boots: gigabytes take seconds. A load changes none of the
-        files."""
+        """Hash the snapshot while the phone boots: gigabytes take seconds. A load changes no file
+        of it."""
         s = self.settings
         self.snapshot_sha256 = None
         if s.snapshot is None:
