@@ -16,7 +16,7 @@ from ..image.embedded import embedded_image
 from ..pins import proofs
 from ..plan.plan import PlannedCase
 from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
-from ..report.oracle_results import results
+from ..report.oracle_facts import oracle_facts
 from ..settings import RunSettings
 from .backends import Local
 from .run_events import Notice, OnEvent, ignore
@@ -81,7 +81,7 @@ def check_cases(
         on_event(Notice(f"control {control.name}: {len(plan.episodes)} episodes"))
         place = folder / CHECKS / f"{stamp}-{control.name}"
         done = start(place, request, plan, backend, count, on_event)
-        passes.append(ControlRun(done.report().episodes, results(place)))
+        passes.append(ControlRun(done.report().episodes, oracle_facts(place)))
         findings += judged(control.agent, passes[-1].rows)
     findings += volatile("reference", *passes[:2])
     variants = {case.id: Case.model_validate(case.case).variants for case in planned}

@@ -10,7 +10,7 @@ from ..events.canonical import canonical
 from ..outcome import Outcome
 from ..pins.proofs import Proven
 from .model import EpisodeRow, ReportedResult
-from .oracle_results import Key, OracleResult
+from .oracle_facts import Key, OracleFacts
 
 SHOWN = 120  # characters of an oracle's facts
 
@@ -81,7 +81,7 @@ class ControlRun:
     """One run of a control: its rows, and what the oracles read."""
 
     rows: Sequence[EpisodeRow]
-    results: Mapping[str, Mapping[Key, OracleResult]]  # by episode
+    facts: Mapping[str, Mapping[Key, OracleFacts]]  # by episode
 
 
 def volatile(control: str, one: ControlRun, two: ControlRun) -> list[ControlFinding]:
@@ -97,12 +97,12 @@ def volatile(control: str, one: ControlRun, two: ControlRun) -> list[ControlFind
         other = others[row.episode]
         if row.final is None or other is None or row.final.outcome is not other.outcome:
             continue
-        texts = _differences(*(each.results.get(row.episode, {}) for each in (one, two)))
+        texts = _differences(*(each.facts.get(row.episode, {}) for each in (one, two)))
         findings += [ControlFinding(row.case, row.variant, control, False, text) for text in texts]
     return findings
 
 
-def _differences(one: Mapping[Key, OracleResult], two: Mapping[Key, OracleResult]) -> list[str]:
+def _differences(one: Mapping[Key, OracleFacts], two: Mapping[Key, OracleFacts]) -> list[str]:
     """One sentence per oracle: what differs before the agent also differs after it."""
     texts: dict[str, str] = {}
     for (oracle, phase), result in one.items():

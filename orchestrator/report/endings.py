@@ -15,7 +15,7 @@ from ..coordinator.transitions import EpisodeDecided
 from ..errors import UsageError
 from ..outcome import Outcome
 from ..plan.plan import Plan
-from .oracle_results import Key, result_digests
+from .oracle_facts import Key, result_digests
 
 UNDECIDED, NOT_ASKED = "undecided", "not asked"
 

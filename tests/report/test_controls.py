@@ -18,7 +18,7 @@ from orchestrator.report.controls import (
     volatile,
 )
 from orchestrator.report.model import EpisodeRow, ReportedResult
-from orchestrator.report.oracle_results import Key, OracleResult
+from orchestrator.report.oracle_facts import Key, OracleFacts
 
 
 def word(outcome: str, *violations: str) -> ReportedResult:
@@ -85,10 +85,10 @@ def test_a_case_is_proven_by_all_controls_in_all_variants_and_refuted_by_one(
 
 def played(outcome: str | None = "success", **facts: Any) -> ControlRun:
     """A pass of one episode whose oracles read these facts, by `<oracle>_<phase>`."""
-    read: dict[Key, OracleResult] = {}
+    read: dict[Key, OracleFacts] = {}
     for name, found in facts.items():
         oracle, phase = name.rsplit("_", 1)
-        read[oracle, phase] = OracleResult(digest(found), found)
+        read[oracle, phase] = OracleFacts(digest(found), found)
     return ControlRun([ended(word(outcome) if outcome else None)], {"a.benign.1": read})
 
 

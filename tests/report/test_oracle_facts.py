@@ -11,7 +11,7 @@ from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.messages import Lease
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
-from orchestrator.report.oracle_results import result_digests, results
+from orchestrator.report.oracle_facts import oracle_facts, result_digests
 from tests.coordinator.conftest import SECRETS, aside
 from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan
 
@@ -54,7 +54,7 @@ async def test_the_last_word_of_the_deciding_attempt_counts(tmp_path: Path) -> N
         asked = [told("sent", "pre", "a"), told("sent", "post", "b"), told("sent", "post", "c")]
         await play(url, "two", tmp_path / "2", asked)
     assert result_digests(run) == {EPISODE: {("sent", "pre"): "a", ("sent", "post"): "c"}}
-    assert results(run)[EPISODE]["sent", "post"].facts == {"is": "c"}
+    assert oracle_facts(run)[EPISODE]["sent", "post"].facts == {"is": "c"}
 
 
 async def test_an_attempt_that_asked_nothing_has_no_results(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ Key = tuple[str, str]  # oracle, phase: pre | post
 
 
 @dataclass(frozen=True)
-class OracleResult:
+class OracleFacts:
     digest: str
     facts: Any
 
 
-def results(run: Path) -> dict[str, dict[Key, OracleResult]]:
+def oracle_facts(run: Path) -> dict[str, dict[Key, OracleFacts]]:
     """By episode; empty for one that was lost without a bundle."""
     bundles = {
         line.event.episode: line.event.bundle
@@ -37,19 +37,19 @@ def results(run: Path) -> dict[str, dict[Key, OracleResult]]:
 def result_digests(run: Path) -> dict[str, dict[Key, str]]:
     return {
         episode: {key: result.digest for key, result in found.items()}
-        for episode, found in results(run).items()
+        for episode, found in oracle_facts(run).items()
     }
 
 
-def _read(bundle: Path) -> dict[Key, OracleResult]:
+def _read(bundle: Path) -> dict[Key, OracleFacts]:
     """The last result of each oracle in each phase: the one that it settled on."""
     trace = bundle / TRACE
     if not trace.exists():  # the attempt ended before any oracle could be asked
         return {}
-    found: dict[Key, OracleResult] = {}
+    found: dict[Key, OracleFacts] = {}
     with trace.open("rb") as lines:
         for event in map(json.loads, lines):
             if event["event"] == "oracle":
                 key = (event["oracle_name"], event["phase"])
-                found[key] = OracleResult(event["result_digest"], event["facts"])
+                found[key] = OracleFacts(event["result_digest"], event["facts"])
     return found
