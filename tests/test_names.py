@@ -1,0 +1,51 @@
+"""Names in orchestrator/ are unambiguous, and its modules' first lines form an index."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "orchestrator").rglob("*.py"))
+VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc"}
+LONGEST = 100  # characters of a first line
+# Still to be renamed and rewritten; these two shrink to nothing and are then deleted.
+PENDING_CLASSES = {"Bounds", "Ground"}
+PENDING_ROOMS = ("farm/", "fleet/")
+
+
+def name(source: Path) -> str:
+    return source.relative_to(ROOT / "orchestrator").as_posix()
+
+
+def parsed(source: Path) -> ast.Module:
+    return ast.parse(source.read_text(encoding="utf-8"), source)
+
+
+def test_a_class_name_is_used_once() -> None:
+    """Private ones too, so that a search for a class finds one."""
+    modules = defaultdict(list)
+    for source in MODULES:
+        for node in ast.walk(parsed(source)):
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].append(name(source))
+    assert {
+        each: places for each, places in modules.items() if len(places) > 1
+    }.keys() <= PENDING_CLASSES
+
+
+def test_the_first_line_of_a_module_is_one_plain_sentence() -> None:
+    lines = {
+        name(source): (ast.get_docstring(parsed(source)) or "").partition("\n")[0]
+        for source in MODULES
+    }
+    wrong = {
+        module: line
+        for module, line in lines.items()
+        if not module.startswith(PENDING_ROOMS)
+        and (not line.endswith(".") or "?" in line or len(line) > LONGEST)
+    }
+    assert wrong == {}
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    assert [name(source) for source in MODULES if source.stem in VAGUE] == []
