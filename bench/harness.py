@@ -35,8 +35,8 @@ from orchestrator.coordinator.transitions import AttemptCommitted, LeaseGranted
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.adb_socket import Exchange
 from orchestrator.device.phone import Device
+from orchestrator.fleet.local.boot import boot
 from orchestrator.fleet.local.device import LocalDevice
-from orchestrator.fleet.local.reach import boot
 from orchestrator.image.embedded import device_env, embedded_image, emulator
 from orchestrator.outcome import Outcome
 from orchestrator.pins.profile import Profile, load_profile

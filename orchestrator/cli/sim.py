@@ -15,8 +15,7 @@ import typer
 
 from ..errors import EmufarmError
 from ..farm.simulated_phone import boot, simulated_phone, write_adb
-from ..fleet.local.exits import as_shell
-from ..fleet.local.last_words import last_words
+from ..fleet.local.process import shell_exit_code
 from ..folders import cache_folder
 from ..image.simphone import simphone
 from ..image.wheelhouse import wheelhouse
@@ -71,8 +70,8 @@ def sim(
             return
         if code != 0:
             raise EmufarmError(
-                f"the phone ended by itself, exit code {as_shell(code)}; it said:\n"
-                f"{last_words(running) or '(nothing)'}"
+                f"the phone ended by itself, exit code {shell_exit_code(code)}; it said:\n"
+                f"{running.last_output() or '(nothing)'}"
             )
         typer.echo("the phone was switched off")
 

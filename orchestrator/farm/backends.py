@@ -1,78 +1,56 @@
-"""On what does a run's fleet run, and with which image? Chosen before anything is provisioned."""
+"""Chooses a run's backend and its image, before anything is provisioned."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..agent.spec import check_backend, image_of
 from ..device.adb import adb_version
 from ..errors import EmufarmError, UsageError
+from ..events.notify import Notify
 from ..fleet.docker.agents import AgentImage, agent_image
-from ..fleet.docker.engine import Engine, EngineAbsent, connect
-from ..image.docker_image import DockerImage, ensure_image
-from ..image.embedded import embedded_image, emulator, noise_options
-from ..image.golden_cache import GoldenImage
+from ..fleet.docker.backend import DockerBackend
+from ..fleet.docker.engine import EngineAbsent, connect
+from ..fleet.emulator_command import EmulatorCommand
+from ..fleet.local.backend import LocalBackend
+from ..fleet.port import Backend
+from ..image.docker_image import ensure_image
+from ..image.embedded import embedded_image
+from ..image.simphone import simphone
+from ..pins.image_lock import FILE as LOCK_FILE
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
 
 BACKENDS = ("auto", "local", "docker")
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
-class Local:
-    """Phones and workers are processes of this machine."""
+class ChosenBackend:
+    """A backend, and the facts of its image that a run's documents record."""
 
-    image: GoldenImage
-    agent: None = None
-    name = "local"
-
-    @property
-    def lock(self) -> ImageLock:
-        return self.image.lock
-
-    @property
-    def adb_version(self) -> str:
-        return adb_version()
-
-    def emulator(self, profile: Profile, noise: int | None) -> list[str]:
-        """The first slot's command, for the record."""
-        return emulator(profile, noise)(0)
-
-
-@dataclass(frozen=True)
-class Docker:
-    """Phones and workers are containers of one engine."""
-
-    image: DockerImage
-    engine: Engine
+    backend: Backend
+    lock: ImageLock
+    adb_version: str
+    emulator: tuple[str, ...]
     agent: AgentImage | None = None  # where the agent comes in one
-    name = "docker"
 
     @property
-    def lock(self) -> ImageLock:
-        return self.image.lock
+    def name(self) -> str:
+        return self.backend.name
 
-    @property
-    def adb_version(self) -> str:
-        return self.image.lock.adb_version
-
-    def emulator(self, profile: Profile, noise: int | None) -> list[str]:
-        return ["emulator", *profile.emulator, *noise_options(noise, 0)]
+    def emulator_command(self, noise: int | None) -> list[str]:
+        """The first slot's."""
+        return EmulatorCommand(self.emulator, noise).for_slot(0)
 
 
-Backend = Local | Docker
-
-
-def chosen(word: str, profile: Profile, agent: str, say: Say) -> Backend:
+def choose_backend(name: str, profile: Profile, agent: str, notify: Notify) -> ChosenBackend:
     """UsageError where it cannot be had. `auto` is Docker where an engine answers and the image is
-    there or can be built, else local; it says which, and why."""
-    check_backend_name(word)
-    if word == "auto":
-        return _whichever(profile, agent, say)
-    return _docker(profile, agent, say) if word == "docker" else _local(profile, agent, say)
+    there or can be built, else local; it notifies which, and why."""
+    check_backend_name(name)
+    if name == "auto":
+        return _automatic(profile, agent, notify)
+    choose = docker_backend if name == "docker" else local_backend
+    return choose(profile, agent, notify)
 
 
 def check_backend_name(name: str) -> None:
@@ -81,33 +59,38 @@ def check_backend_name(name: str) -> None:
         raise UsageError(f"there is no backend {name!r}; choose one of {', '.join(BACKENDS)}")
 
 
-def _whichever(profile: Profile, agent: str, say: Say) -> Backend:
+def _automatic(profile: Profile, agent: str, notify: Notify) -> ChosenBackend:
     if image_of(agent) or not profile.simulated:
-        return _docker(profile, agent, say)
+        return docker_backend(profile, agent, notify)
     try:
-        found = _docker(profile, agent, say)
+        return docker_backend(profile, agent, notify)
     except EngineAbsent as error:
-        say(f"backend: local ({error.why})")
+        notify(f"backend: local ({error.why})")
     except EmufarmError as error:
-        say(f"backend: local ({error})")
-    else:
-        say(f"backend: docker (the engine at {found.engine.host} has {found.image.tag})")
-        return found
-    return _local(profile, agent, say)
+        notify(f"backend: local ({error})")
+    return local_backend(profile, agent, notify)
 
 
-def _local(profile: Profile, agent: str, say: Say) -> Local:
+def local_backend(profile: Profile, agent: str, notify: Notify) -> ChosenBackend:
     check_backend(agent, "local")
     if not profile.simulated:
         raise UsageError(
             f"{profile.name} is no simulated phone, and BACKEND=local has no other: use "
             "BACKEND=docker"
         )
-    return Local(embedded_image(profile, say))
+    image = embedded_image(profile, notify)
+    emulator = (simphone().program, *profile.emulator)
+    lock_file = image.golden.home.parent / LOCK_FILE
+    backend = LocalBackend(image.golden, lock_file, emulator, profile.name)
+    return ChosenBackend(backend, image.lock, adb_version(), emulator)
 
 
-def _docker(profile: Profile, agent: str, say: Say) -> Docker:
+def docker_backend(profile: Profile, agent: str, notify: Notify) -> ChosenBackend:
     check_backend(agent, "docker")
-    engine, contained = connect(), image_of(agent)
-    its = agent_image(engine, contained) if contained else None  # before minutes are spent
-    return Docker(ensure_image(profile, engine, say), engine, its)
+    engine, name = connect(), image_of(agent)
+    contained = agent_image(engine, name) if name else None  # before minutes are spent on an image
+    image = ensure_image(profile, engine, notify)
+    notify(f"backend: docker (the engine at {engine.host} has {image.tag})")
+    backend = DockerBackend(engine, image.worker_image, image.image, image.lock, profile, contained)
+    emulator = ("emulator", *profile.emulator)
+    return ChosenBackend(backend, image.lock, image.lock.adb_version, emulator, contained)

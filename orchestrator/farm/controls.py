@@ -12,13 +12,12 @@ from pathlib import Path
 
 from ..cases.model import Case
 from ..folders import find_cases
-from ..image.embedded import embedded_image
 from ..pins import proofs
 from ..plan.plan import PlannedCase
 from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
 from ..report.oracle_facts import oracle_facts
 from ..settings import RunSettings
-from .backends import Local
+from .backends import local_backend
 from .run_events import Notice, OnEvent, ignore
 from .runner import PUBLIC_CASES, RUNS, Request, device_count, start
 
@@ -72,7 +71,7 @@ def check_cases(
     found = find_cases(Path(cases))
     on_event(Notice(f"cases: {found}"))
     profile = Request(found, RunSettings()).profile
-    backend = Local(embedded_image(profile, lambda line: on_event(Notice(line))))
+    backend = local_backend(profile, "reference", lambda line: on_event(Notice(line)))
     for control in controls(seed):
         settings = RunSettings(seed=seed, agent=control.agent, noise=control.noise)
         request = Request(found, settings, k)

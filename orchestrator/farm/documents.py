@@ -1,4 +1,4 @@
-"""A run's two documents before it begins: where all facts about it meet."""
+"""Writes a run's manifest and its environment's capabilities, before the run begins."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ..pins.run_manifest import (
 from ..pins.sdk_tools import sdk_facts
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from .backends import Backend
+from .backends import ChosenBackend
 
 
 def documents(
     plan: Plan,
     settings: RunSettings,
     profile: Profile,
-    backend: Backend,
+    backend: ChosenBackend,
     folder: Path,
     card: AgentCard | None = None,
 ) -> dict[str, dict[str, Any]]:
@@ -40,7 +40,7 @@ def documents(
     android = android_facts(
         profile,
         backend.lock,
-        emulator=backend.emulator(profile, settings.noise),
+        emulator=backend.emulator_command(settings.noise),
         adb_version=backend.adb_version,
         sdk=sdk,
     )

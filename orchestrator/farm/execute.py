@@ -1,4 +1,4 @@
-"""A run, executed: coordinator, API, fleet, until every episode is decided or nothing goes on."""
+"""Executes a run: its coordinator and its fleet, until every episode is decided or none is left."""
 
 from __future__ import annotations
 
@@ -7,45 +7,47 @@ import secrets
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal
 
 from ..coordinator.client import CoordinatorClient
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.messages import DeviceLoss, DeviceStartReport
 from ..coordinator.open_run import open_run
 from ..coordinator.server import Secrets, listening
+from ..coordinator.state import State
+from ..coordinator.transitions import AttemptCommitted, Event
 from ..errors import EmufarmError
-from ..fleet.docker.owner import STAGING
-from ..fleet.fact import Fact
+from ..fleet.fact import DeviceFact
 from ..fleet.local.work_folder import work_folder
-from ..outcome import exit_cause
+from ..fleet.port import Fleet, FleetOrder, RunResources
+from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, locked_staging, send_sealed
-from .grounds import Ground, Reached, ground_of
 from .interruption import RunInterrupted
 from .job import Job
 from .run_events import Journaled, Notice, OnEvent, RunStarted
 from .sealing import record_devices, seal
 
+TEXT_LIMIT = 4000  # of a fact; what a message to the coordinator may hold
+
 
 async def execute(job: Job, on_event: OnEvent, interrupted: asyncio.Event) -> bool:
     """Whether every episode is decided; RunInterrupted where somebody asked it to end before."""
-    words = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+    secret = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+    backend = job.backend.backend
     with work_folder() as work:
         async with (
             open_run(job.run, job.plan, job.settings) as coordinator,
-            ground_of(job, lambda line: on_event(Notice(line))) as ground,
-            listening(coordinator, words, ground.host) as url,
+            backend.resources(job.run, lambda line: on_event(Notice(line))) as resources,
+            listening(coordinator, secret, resources.host) as url,
         ):
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
             on_event(RunStarted(job.run, coordinator.view))
             if not coordinator.state.sealed:
-                await salvage(job.run / STAGING, url, words.worker, coordinator)
+                await salvage(job.run / STAGING, url, secret.worker, coordinator)
             if not coordinator.over.is_set():
-                first = first_numbers(coordinator.state.devices)
-                reached = Reached(url, words.worker, work, first)
-                await attended(ground, reached, coordinator, interrupted, on_event)
-                if await ground.salvage() and coordinator.stopped is None:
-                    await salvage(job.run / STAGING, url, words.worker, coordinator)
+                order = fleet_order(job, coordinator.state, url, secret.worker, work)
+                await run_fleet(resources, order, coordinator, interrupted, on_event)
+                if await resources.salvage() and coordinator.stopped is None:
+                    await salvage(job.run / STAGING, url, secret.worker, coordinator)
             if coordinator.stopped is not None:
                 raise EmufarmError(str(coordinator.stopped))
             if coordinator.state.finished:
@@ -57,17 +59,33 @@ async def execute(job: Job, on_event: OnEvent, interrupted: asyncio.Event) -> bo
             return False
 
 
-async def attended(
-    ground: Ground,
-    reached: Reached,
+def fleet_order(job: Job, state: State, url: str, secret: str, work: Path) -> FleetOrder:
+    """No more devices than there are episodes to decide: the others would never get a lease."""
+    return FleetOrder(
+        devices=min(job.devices, state.undecided),
+        coordinator=url,
+        secret=secret,
+        work=work,
+        starts=job.settings.limits.starts,
+        boot_s=job.settings.limits.boot_s,
+        last_word_s=job.last_word_s,
+        noise=job.settings.noise,
+        first_numbers=first_numbers(state.devices),
+    )
+
+
+async def run_fleet(
+    resources: RunResources,
+    order: FleetOrder,
     coordinator: Coordinator,
     interrupted: asyncio.Event,
     on_event: OnEvent,
 ) -> None:
-    """A fleet, until all is decided, none of it is left, or somebody asks it to end."""
-    reports = Reports(coordinator)
-    async with ground.fleet(reached, reports.hear) as fleet:
+    """Until all is decided, no slot is left, or somebody asks it to end."""
+    reports = FactReports(coordinator)
+    async with resources.fleet(order, reports.send) as fleet:
         coordinator.agents = fleet.agents
+        coordinator.subscribe(lambda event: report_commit(fleet, event))
         ends = {
             asyncio.ensure_future(waited)
             for waited in (coordinator.over.wait(), fleet.ended(), interrupted.wait())
@@ -77,15 +95,21 @@ async def attended(
             end.cancel()
         for end in done:
             end.result()
-    await reports.told()
+    await reports.sent()
     for reason in dict.fromkeys(slot.reason for slot in fleet.slots if slot.reason):
         on_event(Notice(f"device trouble: {reason}"))
 
 
+def report_commit(fleet: Fleet, event: Event) -> None:
+    """An attempt that infrastructure failed says nothing good of its device."""
+    if isinstance(event, AttemptCommitted) and not event.judgement.retried:
+        fleet.committed(event.device)
+
+
 async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
-    """What the workers of a killed run had sealed is committed; what they were at is void, and its
-    leases are free now and not when they run out: we hold the run's lock and their staging, so
-    none of them is at work any more."""
+    """Commits what the workers of a killed run had sealed. Their other attempts are void, and the
+    leases are given back now, not when they run out: we hold the run's lock and the workers'
+    staging, so none of them is at work any more."""
     for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
         with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
             await asyncio.to_thread(_send_held, client, slot)
@@ -100,48 +124,43 @@ def _send_held(client: CoordinatorClient, slot: Path) -> None:
             shutil.rmtree(slot)  # nothing more is to come from it
 
 
-class Reports:
-    """What the fleet saw, on its way to the coordinator."""
+class FactReports:
+    """Sends what the fleet saw to the coordinator."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
         self._sending: set[asyncio.Task[None]] = set()
 
-    def hear(self, fact: Fact) -> None:
+    def send(self, fact: DeviceFact) -> None:
         task = asyncio.get_running_loop().create_task(self._send(fact))
         self._sending.add(task)
 
-    async def told(self) -> None:
+    async def sent(self) -> None:
         await asyncio.gather(*self._sending)
 
-    async def _send(self, fact: Fact) -> None:
+    async def _send(self, fact: DeviceFact) -> None:
         if self._coordinator.over.is_set():
             return
         match fact.kind:
             case "device_not_started":
                 note = DeviceStartReport(
                     device=fact.device, report_id=secrets.token_hex(8), event="failed",
-                    phase="provision", reason=fact.kind, cause=exit_cause(fact.exit_code),
-                    exit_code=fact.exit_code, text=fact.text[:4000],
+                    phase="provision", reason=fact.kind, cause=fact.cause,
+                    exit_code=fact.exit_code, text=fact.text[:TEXT_LIMIT],
                 )  # fmt: skip
                 await self._coordinator.device(note)
-            case "device_lost":
-                await self._lost(fact, "device")
-            case "worker_lost":
-                await self._lost(fact, "worker")
+            case "device_lost" | "worker_lost":
+                loss = DeviceLoss(
+                    device=fact.device, lost="worker" if fact.kind == "worker_lost" else "device",
+                    cause=fact.cause, exit_code=fact.exit_code, text=fact.text[:TEXT_LIMIT],
+                )  # fmt: skip
+                await self._coordinator.device_lost(loss)
             case "slot_given_up":
-                pass  # shown by the progress; its devices' ends are in the journal
-
-    async def _lost(self, fact: Fact, lost: Literal["device", "worker"]) -> None:
-        loss = DeviceLoss(
-            device=fact.device, lost=lost, cause=exit_cause(fact.exit_code),
-            exit_code=fact.exit_code, text=fact.text[:4000],
-        )  # fmt: skip
-        await self._coordinator.device_lost(loss)
+                pass  # its devices' ends are in the journal
 
 
 def first_numbers(devices: Iterable[str]) -> dict[str, int]:
-    """On a resumed run a slot's devices count on from those it had."""
+    """Each slot's next device number: a resumed run goes on from the devices it had."""
     first: dict[str, int] = {}
     for name in devices:
         slot, _, number = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""One run, and all that it is executed with."""
+"""A job: one run, and all that it is executed with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from ..pins.profile import Profile
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from .backends import Backend
+from .backends import ChosenBackend
 
 ASKING_S = 60.0  # for a worker to find its device gone, once its agent has answered
 
@@ -19,13 +19,13 @@ class Job:
     plan: Plan
     settings: RunSettings
     profile: Profile
-    backend: Backend
-    devices: int
+    backend: ChosenBackend
+    devices: int  # at most; no more than there are undecided episodes
 
     @property
     def last_word_s(self) -> float:
-        """How long a device that ended waits to be asked how. An agent that has switched it off
-        from within may think for its whole budget first; were nobody there to ask by then, it would
-        count as the host's doing, and be tried again."""
+        """How long a device that ended waits to be asked how it ended. An agent that switched it
+        off from within may think for its whole budget first; a device that could not be asked by
+        then would count as lost by the host, and the agent would get another attempt."""
         longest = max(case.case["budget"]["seconds"] for case in self.plan.cases)
         return float(longest) + ASKING_S

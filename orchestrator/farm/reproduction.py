@@ -15,7 +15,7 @@ from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from ..report.endings import EndingComparison, comparable, endings
 from ..report.endings import compare as compare_endings
-from .backends import check_backend_name, chosen
+from .backends import check_backend_name, choose_backend
 from .recorded import planned_profile, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
 from .runner import Request, device_count, start
@@ -89,7 +89,7 @@ def _again(
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
     notify: Callable[[str], None] = lambda line: on_event(Notice(line))  # noqa: E731
-    place = chosen(backend, profile, plan.agent, notify)
+    place = choose_backend(backend, profile, plan.agent, notify)
     if place.lock.digest != before.image:
         notify(
             f"the image is {place.lock.digest[:12]}, {folder} was run on {before.image[:12]}: "

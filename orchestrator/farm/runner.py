@@ -23,7 +23,7 @@ from ..plan.store import FILE as PLAN
 from ..plan.store import write_plan
 from ..report import build as report
 from ..settings import Limits, RunSettings
-from .backends import Backend, check_backend_name, chosen
+from .backends import ChosenBackend, check_backend_name, choose_backend
 from .documents import documents
 from .execute import execute
 from .interruption import blocking
@@ -72,7 +72,7 @@ def run(
     if (folder / PLAN).exists():
         raise UsageError(f"{folder} exists already: `emufarm resume {folder}`, or choose --run")
     on_event(Notice(f"cases: {request.cases}"))
-    place = chosen(backend, request.profile, agent, _notify(on_event))
+    place = choose_backend(backend, request.profile, agent, _notify(on_event))
     return _latest(start(folder, request, plan, place, count, on_event, card))
 
 
@@ -88,7 +88,7 @@ def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
-    backend = chosen(before.backend, profile, plan.agent, _notify(on_event))
+    backend = choose_backend(before.backend, profile, plan.agent, _notify(on_event))
     if backend.lock.digest != before.image:
         raise UsageError(
             f"{folder} was run on the image {before.image[:12]}, this machine has "
@@ -127,7 +127,7 @@ def start(
     folder: Path,
     request: Request,
     plan: Plan,
-    backend: Backend,
+    backend: ChosenBackend,
     devices: int,
     on_event: OnEvent,
     card: AgentCard | None = None,

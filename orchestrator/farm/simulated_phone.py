@@ -9,10 +9,8 @@ from pathlib import Path
 from shlex import quote
 
 from ..device.adb import adb_binary
-from ..fleet.local.device import Golden, LocalDevice
-from ..fleet.local.reach import boot as boot
-from ..fleet.local.reach import reach as reach
-from ..image.embedded import device_env
+from ..fleet.local.boot import boot as boot
+from ..fleet.local.device import Golden, LocalDevice, device_env
 from ..image.simphone import simphone
 
 AVD = "emufarm"

@@ -1,1 +1,1 @@
-"""Devices: made, watched and removed. No case and no attempt is known here."""
+"""Fleets: pairs of a device and its worker, made, watched and removed. No case is known here."""

@@ -1,90 +1,94 @@
-"""The life of one slot: pairs of a device and its worker, one after another while that may help.
+"""A slot: pairs of a device and its worker, one after another while another may do better.
 
-What makes and ends a pair is the backend's; here is what all backends share: how often, how soon,
-and what is told of it.
+How a pair is made and ended is the backend's. Here is what all backends share: when the next pair
+starts, when the slot is given up, and what is reported of it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 
 from ..errors import EmufarmError
-from .fact import Fact, Kind
+from ..outcome import DISRUPTIONS, Cause
+from .fact import DeviceFact, FactKind, OnFact
 
-PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts of a device, doubled each time
+PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts, doubled each time
+_MOST_DOUBLINGS = 10
 
 
-class Hopeless(EmufarmError):
+class NoMorePairs(EmufarmError):
     """No further pair can be made here, however often it is tried."""
 
 
-@dataclass(frozen=True)
-class Bounds:
-    starts: int  # of a device, and crashes of its worker, before a slot is given up
-    first: Mapping[str, int]  # a slot's first device number, where the run used the lower ones
-
-
 class Slot:
-    """`pair` is one device from its making to its end; it comes to True once its worker has left
-    for good, and to False where another device may do better."""
+    """Counts the starts in a row without a commit, of devices and of workers that crash. After
+    `starts` of them the slot is given up; a disruption that is nobody's fault does not count.
+
+    `run_pair` is one pair from its making to its end. It returns True once its worker has left for
+    good, and False where another device may do better.
+    """
 
     def __init__(
         self,
         number: int,
-        bounds: Bounds,
-        pair: Callable[[Slot], Awaitable[bool]],
-        on_fact: Callable[[Fact], None],
+        starts: int,
+        first: int,  # number of its first device; a resumed run has used the lower ones
+        run_pair: Callable[[Slot], Awaitable[bool]],
+        on_fact: OnFact,
     ) -> None:
         self.number = number
-        self.name = f"slot-{number:02d}"
+        self.name = slot_name(number)
         self.device = ""  # <slot>.<n>: the n-th device in this slot
         self.state = "starting"  # starting | running | finished | given_up | stopped
         self.reason = ""  # of the last trouble
-        self._bounds = bounds
-        self._pair = pair
+        self._starts = starts
+        self._next = first
+        self._run_pair = run_pair
         self._on_fact = on_fact
-        self._crashes = 0
+        self._cause = Cause.UNKNOWN  # of the last trouble
+        self._failures = 0  # in a row without a commit
+        self._troubles = 0  # likewise, with those that do not count
 
     async def live(self) -> None:
         """Until its worker leaves because all is decided, or until it is given up."""
         try:
-            await self._live()
-        except Hopeless as error:
-            self._given_up(str(error))
-        except asyncio.CancelledError:
-            self.state = "stopped"
-            raise
+            while not await self._one_pair():
+                if self.exhausted:
+                    raise NoMorePairs(self.reason)
+                await asyncio.sleep(self.pause_s)
+            self.state = "finished"
+        except NoMorePairs as error:
+            self.state = "given_up"
+            self.report("slot_given_up", self._cause, None, str(error))
 
-    async def _live(self) -> None:
-        first, pause = self._bounds.first.get(self.name, 1), PAUSE_S
-        for number in range(first, first + self._bounds.starts):
-            self.device, self.state = f"{self.name}.{number}", "starting"
-            if await self._pair(self):
-                self.state = "finished"
-                return
-            if self.worn_out:
-                break
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
-        self._given_up(self.reason)
+    async def _one_pair(self) -> bool:
+        self.device, self.state = f"{self.name}.{self._next}", "starting"
+        self._next += 1
+        return await self._run_pair(self)
 
     @property
-    def worn_out(self) -> bool:
-        """Its workers crashed as often as may be."""
-        return self._crashes >= self._bounds.starts
+    def exhausted(self) -> bool:
+        return self._failures >= self._starts
 
-    def crashed(self, code: int | None, text: str) -> float:
-        """Told of a worker; the pause before the next one."""
-        self._crashes += 1
-        self.tell("worker_lost", code, text)
-        return min(PAUSE_S * 2.0**self._crashes, LONGEST_PAUSE_S)
+    @property
+    def pause_s(self) -> float:
+        """Before the next start."""
+        doublings = min(max(self._troubles - 1, 0), _MOST_DOUBLINGS)
+        return min(PAUSE_S * 2.0**doublings, LONGEST_PAUSE_S)
 
-    def tell(self, kind: Kind, exit_code: int | None, text: str) -> None:
+    def committed(self) -> None:
+        """Its worker committed an attempt, so its devices can work: counting starts again."""
+        self._failures = self._troubles = 0
+
+    def report(self, kind: FactKind, cause: Cause, exit_code: int | None, text: str) -> None:
         self.reason = text.strip() or f"{kind}, exit code {exit_code}"
-        self._on_fact(Fact(self.device, kind, exit_code, self.reason))
+        self._cause = cause
+        self._troubles += 1
+        if kind != "device_lost" or cause not in DISRUPTIONS:
+            self._failures += 1
+        self._on_fact(DeviceFact(self.device, kind, cause, exit_code, self.reason))
 
-    def _given_up(self, why: str) -> None:
-        self.state = "given_up"
-        self.tell("slot_given_up", None, why)
+
+def slot_name(number: int) -> str:
+    return f"slot-{number:02d}"

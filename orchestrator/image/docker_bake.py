@@ -21,6 +21,7 @@ from pathlib import Path
 
 from ..events.notify import Notify
 from ..files import json_bytes
+from ..fleet.container_layout import CONTROL_PORT, CONTROL_TOKEN, DEVICE_DISK, GIVEN_FOLDER
 from ..fleet.docker import containers, images
 from ..fleet.docker.containers import ContainerLimits, ContainerSpec, Mount
 from ..fleet.docker.engine import Engine, EngineRefused
@@ -31,13 +32,12 @@ from ..pins.profile import FILE, Profile
 from .build_context import SDK_FILE, SYSTEM_IMAGE_FILE, tag
 from .cleanup import container_labels, image_labels
 from .docker_check import content_labels, contents_of, mismatches
-from .docker_job import FOLDER, GIVEN, Files, JobResult, last_lines, read, running, wait_for_end
+from .docker_job import GIVEN, Files, JobResult, last_lines, read, running, wait_for_end
 
 BOOT_S, RESUME_S = 600.0, 180.0  # cold; from a snapshot
 WORK_S = 1800.0  # set-up, rest and saves after the boot
 END_S = 120.0  # from the console's kill to the container's end
-CONTROL_PORT, TOKEN = 5600, "control.token"
-PLACE, LOG = "/var/emu", "/var/emu/emulator.log"
+LOG = f"{DEVICE_DISK}/emulator.log"
 _WORKER = ContainerLimits(cpus=1.0, memory_mb=1024, pids=128)
 
 
@@ -105,7 +105,7 @@ def _commit_baked(
             f"images/{profile.name}/{FILE}": json_bytes(profile.model_dump(mode="json")),
             **{f"apks/{package}.apk": path for package, path in apks.items()},
         }
-        command = ("bake", profile.name, "--apks", f"{FOLDER}/apks")
+        command = ("bake", profile.name, "--apks", f"{GIVEN_FOLDER}/apks")
         result = _run_beside(baker, phone, command, given, baker.boot_s)
         if result.code != 0:
             raise ImageFailed(f"{profile.name} was not baked: {result.why}")
@@ -125,7 +125,7 @@ def prove(baker: DockerBaker, lock: ImageLock) -> None:
     baker.notify(f"proving {lock.profile}: starting a new container from {lock.snapshot}")
     with _phone(baker, lock.container.image) as (phone, secret):
         given = {**secret, IMAGE_FILE: json_bytes(lock.as_json())}
-        command = ("prove", "--lock", f"{FOLDER}/{IMAGE_FILE}")
+        command = ("prove", "--lock", f"{GIVEN_FOLDER}/{IMAGE_FILE}")
         result = _run_beside(baker, phone, command, given, baker.resume_s)
         if result.code != 0:
             raise ImageFailed(f"the image of {lock.profile} is not proven: {result.why}")
@@ -136,7 +136,7 @@ def _phone(
     baker: DockerBaker, image: str, *command: str, writable: bool = False
 ) -> Iterator[tuple[str, dict[str, bytes]]]:
     """A running device, and the file with the token for its supervisor."""
-    secret = {TOKEN: secrets.token_urlsafe(24).encode()}
+    secret = {CONTROL_TOKEN: secrets.token_urlsafe(24).encode()}
     spec = _spec(baker, image, "phone", command, writable=writable)
     with running(baker.engine, spec, secret) as phone:
         yield phone, secret
@@ -147,7 +147,7 @@ def _spec(
 ) -> ContainerSpec:
     resources = baker.profile.resources
     # A run keeps the private AVD in a volume; a bake needs it in the container that is committed.
-    mounts = (GIVEN,) if writable else (GIVEN, Mount(PLACE, volume=True))
+    mounts = (GIVEN,) if writable else (GIVEN, Mount(DEVICE_DISK, volume=True))
     return ContainerSpec(
         name=f"emufarm-bake-{baker.profile.name}-{what}-{secrets.token_hex(4)}",
         image=image,
@@ -167,7 +167,12 @@ def _run_beside(
 ) -> JobResult:
     """Run `emufarm device ...` in the phone's network, and return its result."""
     engine = baker.engine
-    access = ("--control-port", str(CONTROL_PORT), "--control-token-file", f"{FOLDER}/{TOKEN}")
+    access = (
+        "--control-port",
+        str(CONTROL_PORT),
+        "--control-token-file",
+        f"{GIVEN_FOLDER}/{CONTROL_TOKEN}",
+    )
     spec = ContainerSpec(
         name=f"emufarm-bake-{baker.profile.name}-{command[0]}-{secrets.token_hex(4)}",
         image=baker.worker,
@@ -175,7 +180,7 @@ def _run_beside(
         labels=baker.labels,
         network=f"container:{phone}",
         limits=_WORKER,
-        env={"EMUFARM_IMAGES": f"{FOLDER}/images"},
+        env={"EMUFARM_IMAGES": f"{GIVEN_FOLDER}/images"},
         mounts=(GIVEN,),
         tmpfs=("/tmp",),
     )

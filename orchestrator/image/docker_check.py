@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..events.notify import Notify
+from ..fleet.container_layout import GIVEN_FOLDER
 from ..fleet.docker.containers import ContainerLimits, ContainerSpec
 from ..fleet.docker.engine import Engine
 from ..fleet.docker.images import Image, ImageFailed
 from ..folders import PACKAGE
 from ..pins.image_contents import SOURCES, ImageContents, parse_contents
 from ..pins.image_lock import ImageLock
-from .docker_job import FOLDER, GIVEN, running, wait_for_end
+from .docker_job import GIVEN, running, wait_for_end
 
 PROFILE_LABEL = "emufarm.profile.digest"  # set by Dockerfile.emulator; the others by the commit
 RECIPE_LABEL, RELOCATABLE_LABEL = "emufarm.system-image.recipe", "emufarm.system-image.relocatable"
@@ -93,7 +94,7 @@ def contents_of(
         labels=labels,
         network="none",
         limits=_LIMITS,
-        env={"PYTHONPATH": FOLDER},
+        env={"PYTHONPATH": GIVEN_FOLDER},
         mounts=(GIVEN,),
     )
     code = {f"{package}/{name}": PACKAGE / name for name in SOURCES}

@@ -12,17 +12,17 @@ from pathlib import Path
 
 from ..device.deadline import Deadline
 from ..events.notify import Notify
+from ..fleet.container_layout import GIVEN_FOLDER
 from ..fleet.docker import containers
 from ..fleet.docker.containers import ContainerSpec, Mount
 from ..fleet.docker.engine import Engine, EngineRefused
 
-FOLDER = "/run/emufarm"  # a volume of the container, for the files it is given
-GIVEN = Mount(FOLDER, volume=True)
+GIVEN = Mount(GIVEN_FOLDER, volume=True)  # a volume of the container
 USER = 10001  # of every image that we build
 _POLL_S = 0.2
 STILL_S = 5.0  # between two lines that say it is still running
 
-Files = Mapping[str, bytes | Path]  # name below FOLDER -> its content, or the file that has it
+Files = Mapping[str, bytes | Path]  # name below GIVEN_FOLDER -> its content, or its file
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def running(engine: Engine, spec: ContainerSpec, files: Files) -> Iterator[str]:
     """Start a container and yield its id; remove it afterwards, with its volumes."""
     id = containers.create(engine, spec)
     try:
-        containers.upload(engine, id, FOLDER, packed(files))
+        containers.upload(engine, id, GIVEN_FOLDER, packed(files))
         containers.start(engine, id)
         yield id
     finally:

@@ -1,14 +1,12 @@
-"""The golden image of the embedded simulated phone, and the command that starts it."""
+"""The golden image of the embedded simulated phone, baked once and then taken from the cache."""
 
 from __future__ import annotations
-
-import os
-from collections.abc import Callable
 
 from ..device.adb import adb_binary, adb_version
 from ..events.canonical import digest
 from ..events.notify import Notify
 from ..files import source_sha256
+from ..fleet.local.device import device_env
 from ..folders import cache_folder
 from ..pins.image_lock import FILE as LOCK
 from ..pins.image_lock import ImageLock, read_lock
@@ -17,26 +15,6 @@ from ..pins.sdk_tools import adb_release
 from .golden_bake import GoldenBaker
 from .golden_cache import GoldenImage, GoldenRecipe, golden_image
 from .simphone import simphone
-
-
-def device_env() -> dict[str, str]:
-    """The environment without the user's SDK, where the phone would look for its system image."""
-    hidden = ("ANDROID_SDK_ROOT", "ANDROID_HOME")
-    return {name: value for name, value in os.environ.items() if name not in hidden}
-
-
-def emulator(profile: Profile, noise: int | None) -> Callable[[int], list[str]]:
-    """The command of each slot; with noise, every slot's phone has a seed of its own."""
-
-    def command(slot: int) -> list[str]:
-        return [simphone().program, *profile.emulator, *noise_options(noise, slot)]
-
-    return command
-
-
-def noise_options(noise: int | None, slot: int) -> list[str]:
-    """The simulated phone's options for noise."""
-    return [] if noise is None else ["-sim-noise", str(noise * 1000 + slot)]
 
 
 def embedded_image(profile: Profile, notify: Notify) -> GoldenImage:

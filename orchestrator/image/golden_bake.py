@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..files import file_sha256
+from ..fleet.local.boot import boot
 from ..fleet.local.device import Golden, LocalDevice
-from ..fleet.local.exits import exited_within
-from ..fleet.local.reach import boot
+from ..fleet.local.process import exited_within
 from ..pins.image_contents import snapshot_sha256
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile

@@ -23,6 +23,7 @@ from ..evidence.bundle import wall_ms
 from ..evidence.manifest import seal, sealed
 from ..locks import LockHeld, wait_lock
 
+FOLDER = "staging"  # in a run's folder: a folder for each slot
 LOCK_S = 15.0
 ATTEMPT, TOKEN, BUNDLE, LOCK = "attempt", "token", "bundle", ".lock"
 

@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator.device.adb import adb_binary
 from orchestrator.farm.simulated_phone import simulator
+from orchestrator.fleet.local.boot import boot
 from orchestrator.fleet.local.device import LocalDevice
-from orchestrator.fleet.local.reach import boot
 from orchestrator.image.golden_cache import GoldenImage
 from tests.episode.stage import Stage
 from tests.image.golden_fixtures import image, recipe

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from orchestrator.farm.backends import Backend
+from orchestrator.farm.backends import ChosenBackend
 from orchestrator.farm.job import Job
 from orchestrator.farm.runner import Request
 from orchestrator.pins.profile import load_profile
@@ -17,7 +17,7 @@ def test_no_agent_outwaits_a_device_that_it_switched_off() -> None:
     """It may think for its whole budget; that the end was its own doing can be asked even then."""
     settings, profile = RunSettings(), load_profile(RunSettings().profile)
     plan = Request(Path("cases/public"), settings).plan
-    nowhere = cast(Backend, None)
+    nowhere = cast(ChosenBackend, None)
     job = Job(Path("run"), plan, settings, profile, nowhere, 1)
     budgets = [case.case["budget"]["seconds"] for case in plan.cases]
     assert job.last_word_s > max(budgets)

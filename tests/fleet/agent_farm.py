@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.fleet.docker_farm import BASE_IMAGE
+from tests.fleet.docker_trial import BASE_IMAGE, docker
 
 ROOT = Path(__file__).parents[2]
 LABEL = "emufarm.test=agents"
@@ -51,14 +50,6 @@ for body in sys.argv[2:]:
     asked = urllib.request.Request(sys.argv[1], body.encode(), {"Content-Type": "application/json"})
     print(urllib.request.urlopen(asked, timeout=20).read().decode())
 """
-
-
-def docker(*words: str, check: bool = True, text: str = "") -> str:
-    done = subprocess.run(
-        ["docker", *words], input=text, capture_output=True, text=True, timeout=PATIENCE_S,
-        check=check,
-    )  # fmt: skip
-    return done.stdout
 
 
 def build(tag: str, program: str) -> str:

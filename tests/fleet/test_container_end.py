@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.fleet.docker.container_end import code, told
+from orchestrator.fleet.docker.container_end import describe_end, end_cause, end_code
 from orchestrator.fleet.docker.containers import ContainerLimits, ContainerState
+from orchestrator.outcome import Cause
 
 LIMITS = ContainerLimits(cpus=1.0, memory_mb=64, pids=8)
 
@@ -33,7 +34,7 @@ OOM = "container OOM-killed: the device needed more than its 64 MB"
 def test_all_that_the_engine_knows_of_it_is_told(
     seen: ContainerState | None, words: list[str]
 ) -> None:
-    assert told("device", seen, LIMITS) == "; ".join(words)
+    assert describe_end("device", seen, LIMITS) == "; ".join(words)
 
 
 @pytest.mark.parametrize(
@@ -48,4 +49,18 @@ def test_all_that_the_engine_knows_of_it_is_told(
 def test_a_fact_has_a_code_where_something_failed(
     seen: ContainerState | None, number: int | None
 ) -> None:
-    assert code(seen) == number
+    assert end_code(seen) == number
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        (None, Cause.REMOVED),
+        (ContainerState("exited", 137, oom_killed=True), Cause.OUT_OF_MEMORY),
+        (ContainerState("exited", 137), Cause.KILLED),
+        (ContainerState("exited", 139), Cause.CRASHED),
+        (ContainerState("exited", 1), Cause.EXITED),
+    ],
+)
+def test_an_end_has_a_cause(state: ContainerState | None, cause: Cause) -> None:
+    assert end_cause(state) is cause

@@ -15,8 +15,8 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.errors import UsageError
 from orchestrator.farm.simulated_phone import simulator
 from orchestrator.files import read_json, tree, write_json
+from orchestrator.fleet.local.boot import boot
 from orchestrator.fleet.local.device import LocalDevice
-from orchestrator.fleet.local.reach import boot
 from orchestrator.folders import cache_folder
 from orchestrator.image.golden_bake import BakeFailed, GoldenBaker
 from orchestrator.image.golden_cache import (

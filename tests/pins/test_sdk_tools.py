@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.fleet.local.exits import exited_within
+from orchestrator.fleet.local.process import exited_within
 from orchestrator.pins.sdk_tools import find_tool, sdk_facts, tool_version
 
 PATH = os.environ["PATH"]

@@ -33,8 +33,8 @@ from orchestrator.device.phone import Device
 from orchestrator.device.readiness import Readiness
 from orchestrator.evidence import manifest
 from orchestrator.evidence.bundle import Bundle, EvidenceLost
+from orchestrator.fleet.local.boot import boot
 from orchestrator.fleet.local.device import LocalDevice
-from orchestrator.fleet.local.reach import boot
 from orchestrator.image.golden_cache import GoldenImage
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings

@@ -1,8 +1,8 @@
-"""An agent in an image: a container of its own for every attempt, shut in with its worker alone.
+"""Agents in images: a container for every attempt, on a network with its worker alone.
 
 A slot has a network that reaches nothing, not even this machine; on it are the slot's worker, whose
-device listens on loopback only, and the attempt's agent. No file, no secret and no variable of ours
-is inside, and no name there says which run or case this is.
+device listens on loopback only, and the attempt's agent. No file, secret or variable of ours is in
+the container, and no name in it shows which run or case this is.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from ...coordinator.messages import AgentCommand, AgentStatus
 from ...device.deadline import Deadline
 from ...errors import UsageError
 from . import containers, networks
-from .container_end import told
-from .containers import ContainerLimits, ContainerSpec, ContainerState
+from .container_end import describe_end
+from .containers import ContainerLimits, ContainerSpec
 from .engine import BadRequest, Engine, EngineAway, EngineRefused, NotThere
 from .images import image
 from .owner import SLOT, Owner
 
 PORT = 8080  # where an agent listens, by convention
 LIMITS = ContainerLimits(cpus=1.0, memory_mb=1024, pids=256)
-# The engine's own resolver would ask the internet's for it: nobody answers there.
+# An address where nobody answers: the engine's resolver would else ask the internet's.
 _NO_RESOLVER = ("127.0.0.1",)
-_END_S, _LOOK_S = 2.0, 0.05  # for the engine to notice an end that its worker has felt
-_LINES, _WORDS = 20, 2000
+_END_S, _POLL_S = 2.0, 0.05  # for the engine to notice an end that its worker has noticed
+_LINES, _CHARACTERS = 20, 2000
 
 
 @dataclass(frozen=True)
 class AgentImage:
     name: str
-    id: str  # what runs, whatever the name comes to mean meanwhile
+    id: str  # this one runs, whatever the name comes to mean meanwhile
     limits: ContainerLimits = LIMITS
     volumes: tuple[
         str, ...
@@ -53,15 +53,15 @@ def agent_image(engine: Engine, name: str) -> AgentImage:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """The place of one slot's agent."""
+class AgentNetwork:
+    """The isolated network of one slot's worker and agent."""
 
     engine: Engine
     owner: Owner
     slot: str
 
     @property
-    def network(self) -> str:
+    def name(self) -> str:
         return f"{self.owner.name}-{self.slot}-agent"
 
     @property
@@ -69,30 +69,30 @@ class Cell:
         return {**self.owner.labels, SLOT: self.slot}
 
     def open(self, worker: str) -> None:
-        """With the slot's worker in it, before that one starts."""
-        networks.make_network(self.engine, self.network, self.labels, isolated=True)
-        networks.join(self.engine, self.network, worker)
+        """Made with the slot's worker in it, before the worker starts."""
+        networks.make_network(self.engine, self.name, self.labels, isolated=True)
+        networks.join(self.engine, self.name, worker)
 
     def close(self) -> None:
-        """Once no container is in it."""
+        """Removed, once no container is in it."""
         for network in networks.networks(self.engine, self.owner.label):
-            if network.name == self.network:
+            if network.name == self.name:
                 networks.remove_network(self.engine, network)
 
 
 class DockerAgents:
-    """The agents of a fleet; coordinator/messages.py's AgentContainers."""
+    """The agents of a fleet; the port is AgentContainers of coordinator/messages.py."""
 
     def __init__(
         self,
         engine: Engine,
-        sooner: Engine,  # one that is not asked where it is on its way out
+        impatient: Engine,  # with a short time limit, for looking how an agent ended
         owner: Owner,
         agent: AgentImage,
         threads: Executor,
     ) -> None:
         self._engine = engine
-        self._sooner = sooner
+        self._impatient = impatient
         self._owner = owner
         self._image = agent
         self._threads = threads
@@ -101,10 +101,10 @@ class DockerAgents:
         calls: dict[AgentCommand, Callable[[str], AgentStatus]] = {
             "start": self._start, "describe_end": self._describe_end, "remove": self._remove,
         }  # fmt: skip
-        call = partial(self._asked, calls[command], device)
+        call = partial(self._try, calls[command], device)
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    def _asked(self, call: Callable[[str], AgentStatus], device: str) -> AgentStatus:
+    def _try(self, call: Callable[[str], AgentStatus], device: str) -> AgentStatus:
         try:
             return call(device)
         except (EngineAway, EngineRefused) as error:
@@ -112,20 +112,20 @@ class DockerAgents:
 
     def _start(self, device: str) -> AgentStatus:
         self._remove(device)
-        cell = self._cell(device)
-        id = containers.create(self._engine, self._spec(device, cell))
+        network = self._network(device).name
+        id = containers.create(self._engine, self._spec(device))
         try:
             containers.start(self._engine, id)
         except BadRequest as error:  # its image names a program that is not in it, for example
             return AgentStatus(text=str(error), fault="agent")
-        address = containers.address(self._engine, id, cell.network)
+        address = containers.address(self._engine, id, network)
         if not address:
-            return AgentStatus(text=self._how(id), fault="agent")
+            return AgentStatus(text=self._describe(id), fault="agent")
         return AgentStatus(url=f"http://{address}:{PORT}/")
 
     def _describe_end(self, device: str) -> AgentStatus:
         try:
-            return AgentStatus(text=self._how(self._name(device)))
+            return AgentStatus(text=self._describe(self._name(device)))
         except NotThere:
             return AgentStatus(text="its container is gone: somebody removed it", fault="farm")
 
@@ -133,34 +133,31 @@ class DockerAgents:
         containers.remove(self._engine, self._name(device))
         return AgentStatus()
 
-    def _how(self, container: str) -> str:
+    def _describe(self, container: str) -> str:
         deadline = Deadline(_END_S)
-        seen = containers.inspect(self._sooner, container)
-        while seen.exit_code is None and not deadline.passed:
-            time.sleep(_LOOK_S)
-            seen = containers.inspect(self._sooner, container)
-        words = containers.log_tail(self._sooner, container, _LINES)[-_WORDS:]
-        how = _told(seen, self._image.limits)
-        return f"{how}; its last words: {words}" if words else how
+        state = containers.inspect(self._impatient, container)
+        while state.exit_code is None and not deadline.passed:
+            time.sleep(_POLL_S)
+            state = containers.inspect(self._impatient, container)
+        output = containers.log_tail(self._impatient, container, _LINES)[-_CHARACTERS:]
+        how = describe_end("agent", state, self._image.limits) or "its container still runs"
+        return f"{how}; its last output: {output}" if output else how
 
-    def _cell(self, device: str) -> Cell:
-        return Cell(self._engine, self._owner, device.rpartition(".")[0])
+    def _network(self, device: str) -> AgentNetwork:
+        return AgentNetwork(self._engine, self._owner, device.rpartition(".")[0])
 
     def _name(self, device: str) -> str:
         return f"{self._owner.name}-{device}-agent"
 
-    def _spec(self, device: str, cell: Cell) -> ContainerSpec:
+    def _spec(self, device: str) -> ContainerSpec:
+        network = self._network(device)
         return ContainerSpec(
             name=self._name(device),
             image=self._image.id,
             command=(),
-            labels=cell.labels,
-            network=cell.network,
+            labels=network.labels,
+            network=network.name,
             limits=self._image.limits,
             tmpfs=("/tmp", *self._image.volumes),
             dns=_NO_RESOLVER,
         )
-
-
-def _told(seen: ContainerState, limits: ContainerLimits) -> str:
-    return told("agent", seen, limits) or "its container runs on"

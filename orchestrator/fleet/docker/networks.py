@@ -18,7 +18,7 @@ class Network:
     id: str
     name: str
     labels: Mapping[str, str]
-    gateway: str = ""  # this machine's own address in it
+    gateway: str  # this machine's address in it; may be empty
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ def make_network(
         ),
     )  # fmt: skip
     found = engine.ask(f"look at the network {name}", lambda c: c.inspect_network(made["Id"]))
-    gateways = [one.get("Gateway", "") for one in found["IPAM"]["Config"] or [{}]]
-    return Network(made["Id"], name, labels, gateways[0].split("/")[0])
+    return Network(made["Id"], name, labels, _gateway(found))
 
 
 def join(engine: Engine, network: str, container: str) -> None:
@@ -53,7 +52,14 @@ def join(engine: Engine, network: str, container: str) -> None:
 
 def networks(engine: Engine, label: str) -> tuple[Network, ...]:
     found = engine.ask("list networks", lambda c: c.networks(filters={"label": label}))
-    return tuple(Network(one["Id"], one["Name"], one["Labels"] or {}) for one in found)
+    return tuple(
+        Network(one["Id"], one["Name"], one["Labels"] or {}, _gateway(one)) for one in found
+    )
+
+
+def _gateway(network: Mapping[str, Any]) -> str:
+    pools = network["IPAM"]["Config"] or [{}]
+    return str(pools[0].get("Gateway", "")).split("/")[0]
 
 
 def remove_network(engine: Engine, network: Network) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from ...worker.staging import FOLDER as STAGING
+
 RUN, SLOT, LOCK, IMAGE = "emufarm.run", "emufarm.slot", "emufarm.lock", "emufarm.image"
 WORKER, DEVICE = "-worker", "-device"  # how the names of a pair's containers end
-STAGING = "staging"  # beside the lock: evidence that is still on its way to the coordinator
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,17 @@
-"""What did dead runs leave on the engine, and how does it go? Found by label, never another's.
+"""Removes what dead runs left on the engine; objects are found by label, living runs are spared.
 
 containers   removed, running or not
-volume       what is sealed on it is brought to the run's folder first, where there is one
-networks     last: nothing is in them any more
+volume       sealed evidence on it is brought to the run's folder first, where there is one
+networks     last: no container is in them any more
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from ...errors import EmufarmError
+from ...events.notify import Notify
 from ...locks import LockHeld, try_lock
 from . import containers, networks
 from .engine import Engine, EngineAway
@@ -19,20 +19,18 @@ from .networks import Volume
 from .owner import IMAGE, RUN, WORKER, Owner, labelled
 from .salvage import bring_home
 
-Say = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class Reaped:
-    """By the names of their runs."""
+    """The names of the runs."""
 
     removed: tuple[str, ...] = ()
     alive: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()  # nobody can tell, or it did not go; each was said
+    left: tuple[str, ...] = ()  # unknown whether dead, or not removed; each was notified
 
 
 def owners(engine: Engine) -> tuple[Owner, ...]:
-    """Every run that has anything here."""
+    """Every run that has an object on the engine."""
     labels = [
         *(one.labels for one in containers.find(engine, RUN)),
         *(one.labels for one in networks.networks(engine, RUN)),
@@ -42,22 +40,22 @@ def owners(engine: Engine) -> tuple[Owner, ...]:
     return tuple(sorted((one for one in found if one), key=lambda one: one.run))
 
 
-def reap(engine: Engine, say: Say) -> Reaped:
-    """Removes all that belongs to dead runs, and says what it does; EngineAway ends it."""
+def reap(engine: Engine, notify: Notify) -> Reaped:
+    """Removes all that belongs to dead runs. EngineAway where the engine stops answering."""
     removed, alive, left = [], [], []
     for owner in owners(engine):
         try:
             with _lock(owner):
                 _require_dead(engine, owner)
-                say(f"removing what the dead run {owner.run} left on the Docker engine")
-                clear(engine, owner, say)
+                notify(f"removing what the dead run {owner.run} left on the Docker engine")
+                clear(engine, owner, notify)
             removed.append(owner.run)
         except LockHeld:
             alive.append(owner.run)
         except EngineAway:
             raise
         except (EmufarmError, OSError) as error:
-            say(f"left alone, of the run {owner.run}: {error}")
+            notify(f"left alone, of the run {owner.run}: {error}")
             left.append(owner.run)
     return Reaped(tuple(removed), tuple(alive), tuple(left))
 
@@ -72,8 +70,9 @@ def _lock(owner: Owner) -> AbstractContextManager[object]:
 
 
 def _require_dead(engine: Engine, owner: Owner) -> None:
-    """A lock file that is not here may be another machine's, or another container's, that shares
-    this engine. Workers without a coordinator end by themselves; one at work has one."""
+    """EmufarmError where the run may be alive on another machine, or in another container, that
+    shares this engine: its lock file is not here, and its workers run. Workers without a
+    coordinator end by themselves."""
     if owner.lock.exists():
         return
     workers = (one for one in containers.find(engine, owner.label) if one.name.endswith(WORKER))
@@ -83,32 +82,32 @@ def _require_dead(engine: Engine, owner: Owner) -> None:
         )
 
 
-def clear(engine: Engine, owner: Owner, say: Say) -> None:
-    """All of one run, by somebody who holds its lock."""
-    clear_pairs(engine, owner, say)
+def clear(engine: Engine, owner: Owner, notify: Notify) -> None:
+    """Removes all of one run; the caller holds its lock."""
+    clear_pairs(engine, owner, notify)
     for network in networks.networks(engine, owner.label):
         networks.remove_network(engine, network)
 
 
-def clear_pairs(engine: Engine, owner: Owner, say: Say) -> int:
-    """All but its networks, through which what is salvaged may still have to be sent: how many
-    slots had left something."""
+def clear_pairs(engine: Engine, owner: Owner, notify: Notify) -> int:
+    """Removes all but its networks, through which salvaged evidence may still be sent. Returns how
+    many slots had left some."""
     slots = 0
     for container in containers.find(engine, owner.label):
         containers.remove(engine, container.id)
     for volume in networks.volumes(engine, owner.label):
-        slots += _salvage(engine, owner, volume, say)
+        slots += _salvage(engine, owner, volume, notify)
         networks.remove_volume(engine, volume)
     return slots
 
 
-def _salvage(engine: Engine, owner: Owner, volume: Volume, say: Say) -> int:
+def _salvage(engine: Engine, owner: Owner, volume: Volume, notify: Notify) -> int:
     if IMAGE not in volume.labels:
-        return 0  # a device's own disk
+        return 0  # a device's disk
     if not owner.lock.parent.is_dir():
-        say(f"the folder of the run {owner.run} is gone, and with it the use of its evidence")
+        notify(f"the folder of the run {owner.run} is gone, and with it the use of its evidence")
         return 0
     slots = bring_home(engine, owner, volume)
     if slots:
-        say(f"sealed evidence of {slots} slots was brought to {owner.staging}")
+        notify(f"sealed evidence of {slots} slots was brought to {owner.staging}")
     return slots

@@ -1,4 +1,4 @@
-"""What a run's dead workers had sealed comes from its volume to its folder, to be sent from there.
+"""Brings evidence that dead workers had sealed from a run's volume to its folder.
 
 <run>/staging/salvaged-<ms>.<slot>/    as a worker leaves its own (worker/staging.py)
 """
@@ -16,19 +16,19 @@ from ...evidence.bundle import wall_ms
 from ...evidence.manifest import sealed
 from ...files import sync_folder
 from ...worker.staging import ATTEMPT, BUNDLE
+from ..container_layout import STAGING
 from . import containers
 from .containers import ContainerLimits, ContainerSpec, Mount
 from .engine import Engine
 from .networks import Volume
 from .owner import IMAGE, Owner
 
-PLACE = "/staging"  # where a worker's container has the volume; a slot's own is below it
 _LIMITS = ContainerLimits(cpus=1.0, memory_mb=64, pids=16)
 
 
 def bring_home(engine: Engine, owner: Owner, volume: Volume) -> int:
-    """How many slots had left something; it is all in the run's folder, and on disk, so that the
-    volume may go. Whoever is killed at it leaves the volume as it was."""
+    """How many slots had left evidence. It is in the run's folder and synced to disk, so that the
+    volume may be removed. A process that is killed meanwhile leaves the volume as it was."""
     into = owner.staging
     into.mkdir(exist_ok=True)
     for unfinished in into.glob(".salvage-*"):
@@ -46,26 +46,25 @@ def bring_home(engine: Engine, owner: Owner, volume: Volume) -> int:
 
 
 def waiting(slot: Path) -> bool:
-    """Whether it holds what was sealed; an attempt that was not never happened."""
+    """Whether it holds sealed evidence; an attempt that was not sealed never happened."""
     kept = [*slot.glob("sealed-*"), *slot.glob("refused-*")]
     return bool(kept) or sealed(slot / ATTEMPT / BUNDLE)
 
 
 def _copy_out(engine: Engine, owner: Owner, volume: Volume, folder: Path) -> None:
-    """By a container that is made for it and never runs: an engine shows a volume through no other
-    door."""
+    """Reads the volume through a container that never runs: an engine gives no other access."""
     image = volume.labels.get(IMAGE)
     if not image:
         raise EmufarmError(f"the volume {volume.name} does not say which image reads it")
     spec = ContainerSpec(
         f"{owner.name}-salvage", image, ("true",), owner.labels, "none", _LIMITS,
-        mounts=(Mount(PLACE, volume.name, volume=True),),
+        mounts=(Mount(STAGING, volume.name, volume=True),),
     )  # fmt: skip
-    containers.remove(engine, spec.name)  # of one who was killed at it
+    containers.remove(engine, spec.name)  # of a process that was killed meanwhile
     reader = containers.create(engine, spec)
     try:
         with tempfile.TemporaryFile(dir=folder) as archive:
-            for piece in containers.download(engine, reader, PLACE):
+            for piece in containers.download(engine, reader, STAGING):
                 archive.write(piece)
             archive.seek(0)
             with tarfile.open(fileobj=archive, mode="r:") as members:
@@ -75,7 +74,7 @@ def _copy_out(engine: Engine, owner: Owner, volume: Volume, folder: Path) -> Non
 
 
 def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
-    """Its plain files, each at its place below the folder; nothing leads elsewhere."""
+    """Unpacks plain files below the folder; a path that leads elsewhere is refused."""
     for member in archive:
         place = PurePosixPath(member.name)
         if place.is_absolute() or ".." in place.parts:

@@ -1,4 +1,4 @@
-"""A device on this machine: one supervisor process, and what it owns."""
+"""A device on this machine: one supervisor process, its folder and its ports."""
 
 from __future__ import annotations
 
@@ -19,15 +19,20 @@ from . import ports
 
 START_S = 60.0
 STOP_S = 8.0  # the supervisor promises 5
+_TAIL = 2000
 
 
 class DeviceNotStarted(EmufarmError):
-    """The supervisor ended, or did not answer, before its device ran."""
+    """The supervisor ended, or did not answer in time, before its device ran."""
+
+    def __init__(self, text: str, *, timed_out: bool = False) -> None:
+        super().__init__(text)
+        self.timed_out = timed_out
 
 
 @dataclass(frozen=True)
 class Golden:
-    """An AVD to copy from: the folder that holds NAME.ini and NAME.avd/."""
+    """An AVD to copy from, in a folder that holds NAME.ini and NAME.avd/."""
 
     home: Path
     avd: str
@@ -35,11 +40,11 @@ class Golden:
 
 
 class LocalDevice:
-    """Starts on entry, ends with everything it started on exit, or when this process does.
+    """Starts on entry. Ends on exit, or when this process does, with everything it started.
 
     folder/home      the device's own HOME: adb key, console token
     folder/avd       the private copy of the golden AVD
-    folder/*.log     what the emulator and the supervisor said
+    folder/*.log     the output of the emulator and the supervisor
     """
 
     def __init__(
@@ -52,7 +57,7 @@ class LocalDevice:
         port: int | None = None,
         adb_port: int | None = None,
         env: Mapping[str, str] | None = None,
-        last_word_s: float = 0.0,  # for a worker to ask how its emulator ended
+        last_word_s: float = 0.0,  # it waits so long for a worker to ask how its emulator ended
     ) -> None:
         self.folder = folder
         self.golden = golden
@@ -61,7 +66,7 @@ class LocalDevice:
         self._env = dict(os.environ if env is None else env)
         self._wanted = (port, adb_port)
         self._last_word_s = last_word_s
-        self._claim: ports.Claim | None = None
+        self._claim: ports.PortClaim | None = None
         self.console_port = self.adb_port = self.control_port = 0  # known once it runs
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -128,19 +133,26 @@ class LocalDevice:
                 start_new_session=True,
             )
         line = self._first_line(self._process)
+        if line is None:
+            raise DeviceNotStarted(
+                f"the supervisor gave no answer in {START_S:.0f} s", timed_out=True
+            )
         if not line:
-            said = (self.folder / "supervisor.log").read_text(errors="replace").strip()
-            raise DeviceNotStarted(said or f"the supervisor gave no answer in {START_S:.0f} s")
+            output = (self.folder / "supervisor.log").read_text(errors="replace").strip()
+            raise DeviceNotStarted(output or "the supervisor ended without output")
         self.control_port = int(json.loads(line)["control_port"])
 
-    def _first_line(self, process: subprocess.Popen[bytes]) -> bytes:
-        """What the supervisor prints once the emulator runs; empty if it ended or time ran out."""
+    def _first_line(self, process: subprocess.Popen[bytes]) -> bytes | None:
+        """The line that the supervisor prints once the emulator runs; empty if it ended before,
+        None if time ran out."""
         assert process.stdout is not None
         deadline, line = time.monotonic() + START_S, b""
         while not line.endswith(b"\n"):
             left = deadline - time.monotonic()
             ready, _, _ = select.select([process.stdout], [], [], max(0.0, left))
-            chunk = os.read(process.stdout.fileno(), 4096) if ready else b""
+            if not ready:
+                return None
+            chunk = os.read(process.stdout.fileno(), 4096)
             if not chunk:
                 return b""
             line += chunk
@@ -148,11 +160,12 @@ class LocalDevice:
 
     @property
     def pid(self) -> int | None:
-        """The supervisor's, its own also after its end until `ended`, `wait` or `stop` looked."""
+        """The supervisor's; no other process can have it before `ended`, `wait` or `stop` reaped
+        the supervisor."""
         return self._process.pid if self._process else None
 
     def terminate(self) -> None:
-        """Ask it to end, also while another thread waits for its start; `stop` waits."""
+        """Asks it to end, also while another thread waits for its start; `stop` waits."""
         if self._process is not None:
             self._process.send_signal(signal.SIGTERM)
 
@@ -161,12 +174,17 @@ class LocalDevice:
         return self._process.poll() if self._process else None
 
     def wait(self) -> int:
-        """Until the device ends by itself."""
+        """Waits until the device ends by itself."""
         assert self._process is not None
         return self._process.wait()
 
+    def last_output(self) -> str:
+        """The end of the supervisor's log and of the emulator's, where the cause of an end is."""
+        texts = (tail(self.folder / "supervisor.log", 500), tail(self.log))
+        return "\n".join(text for text in texts if text)
+
     def stop(self) -> None:
-        """End it, and give its ports back; once it has ended there is nothing left to do."""
+        """Ends it and releases its ports; a second call does nothing."""
         try:
             if self._process is not None:
                 _end(self._process)
@@ -187,3 +205,19 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         for pipe in (process.stdin, process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def tail(path: Path, count: int = _TAIL) -> str:
+    """The last bytes of a log; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - count))
+            return file.read(count).decode("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""
+
+
+def device_env() -> dict[str, str]:
+    """Our environment without the user's own SDK, where a phone would look for its system image."""
+    hidden = ("ANDROID_SDK_ROOT", "ANDROID_HOME")
+    return {name: value for name, value in os.environ.items() if name not in hidden}

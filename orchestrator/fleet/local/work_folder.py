@@ -1,6 +1,6 @@
-"""Where do a run's devices keep their copies, and who removes what a killed run left?
+"""A run's private work folder, removed after it; folders that killed runs left are swept.
 
-<tmp>/emufarm-work-<uid>/run-XXXX/          one run's
+<tmp>/emufarm-work-<uid>/run-XXXX/          one run's: its devices' copies of the AVD, its secrets
                         /run-XXXX/.owner    locked while that run lives
                         /.door              held while a folder is made or looked at
 """
@@ -23,7 +23,7 @@ DOOR_S = 300.0  # its holder only makes and removes folders, which may be large
 
 @contextmanager
 def work_folder(below: Path | None = None) -> Iterator[Path]:
-    """A folder that is gone afterwards; those of dead runs go now, those of living ones stay."""
+    """A new folder, removed after the block; those of dead runs are removed now."""
     root = (below or Path(tempfile.gettempdir())) / f"emufarm-work-{os.getuid()}"
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def work_folder(below: Path | None = None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)  # what stays is the next run's to sweep
+        shutil.rmtree(folder, ignore_errors=True)  # the next run sweeps what stays
         owner.release()
 
 

@@ -1,4 +1,4 @@
-"""How does the device room get hold of a phone that a backend started on this machine?"""
+"""Connects to a local device and waits until its phone has booted."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from ...device.readiness import Readiness, wait_ready
 from ...device.supervisor_client import SupervisorClient
 from ...errors import EmufarmError
 from .device import DeviceNotStarted, LocalDevice
-from .exits import as_shell
-from .last_words import last_words
+from .process import shell_exit_code
 
 _ENDING_S = 5.0  # from the supervisor's last answer to its end
 
 
-def reach(running: LocalDevice) -> Device:
+def connect(running: LocalDevice) -> Device:
+    """DeviceFault where its supervisor does not answer."""
     client = SupervisorClient(running.control_port, running.token_file.read_text().strip())
     console = Console(running.console_port, client.facts().console_token)
     return Device(running.serial, running.adb_port, console=console, supervisor=client)
 
 
 def boot(running: LocalDevice, seconds: float = 60.0) -> tuple[Device, Readiness]:
-    """Waits until the phone is ready; says what is missing where it is not, and what it said
-    itself where it ended instead."""
+    """The phone, once it is ready. EmufarmError says what is missing where it is not in time,
+    DeviceNotStarted what it printed last where it ended instead."""
 
     def pause(step: float) -> None:
         time.sleep(step)
-        _must_run(running)
+        _require_running(running)
 
     try:
-        device = reach(running)
+        device = connect(running)
     except DeviceFault:
         deadline = time.monotonic() + _ENDING_S
         while time.monotonic() < deadline:
@@ -44,10 +44,10 @@ def boot(running: LocalDevice, seconds: float = 60.0) -> tuple[Device, Readiness
     return device, readiness
 
 
-def _must_run(running: LocalDevice) -> None:
+def _require_running(running: LocalDevice) -> None:
     code = running.ended()
     if code is not None:
         raise DeviceNotStarted(
-            f"{running.serial} ended while it booted, exit code {as_shell(code)}; it said:\n"
-            f"{last_words(running) or '(nothing)'}"
+            f"{running.serial} ended while it booted, exit code {shell_exit_code(code)}; it said:\n"
+            f"{running.last_output() or '(nothing)'}"
         )

@@ -1,0 +1,13 @@
+"""Paths and ports inside the device and worker containers, which images and backends agree on.
+
+images/start.py and images/health.py repeat what they need of it: they run in the device image,
+where no package of ours but the supervisor is installed.
+"""
+
+from __future__ import annotations
+
+GIVEN_FOLDER = "/run/emufarm"  # the folder with all that a container is given
+CONTROL_TOKEN = "control.token"  # in it: the supervisor's secret
+CONTROL_PORT = 5600  # the supervisor's
+DEVICE_DISK = "/var/emu"  # a device's own volume: its copy of the AVD
+STAGING = "/staging"  # a worker's volume; each slot has a folder in it

@@ -1,0 +1,104 @@
+"""The local backend: a run's pairs are processes of this machine, and end with this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...events.notify import Notify
+from ...pins.profile import IMAGES_VARIABLE
+from ...worker.staging import FOLDER as STAGING
+from ..emulator_command import EmulatorCommand
+from ..fact import OnFact
+from ..fleet import SlotFleet
+from ..port import CannotLeave, FleetOrder
+from ..slot import Slot
+from .device import Golden
+from .pair import LocalPair, LocalPairSettings
+from .ports import MOST_PHONES
+
+WORKER = (sys.executable, "-m", "orchestrator.cli")
+WORKER_TOKEN = "worker.token"
+_WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", IMAGES_VARIABLE)
+
+
+@dataclass(frozen=True)
+class LocalBackend:
+    golden: Golden
+    lock: Path  # the image's
+    emulator: tuple[str, ...]
+    profile: str
+    worker: tuple[str, ...] = WORKER
+    seal_s: float = 60.0
+    name: str = "local"
+
+    @asynccontextmanager
+    async def resources(
+        self, run: Path, notify: Notify, *, adopt: bool = False
+    ) -> AsyncIterator[LocalResources]:
+        """Nothing but processes, which a dead predecessor has taken along: nothing to adopt."""
+        yield LocalResources(self, run)
+
+
+@dataclass(frozen=True)
+class LocalResources:
+    backend: LocalBackend
+    run: Path
+    host: str = "127.0.0.1"
+
+    def fleet(self, order: FleetOrder, on_fact: OnFact) -> SlotFleet:
+        token = order.work / WORKER_TOKEN
+        token.touch(mode=0o600)
+        token.write_text(order.secret)
+        settings = LocalPairSettings(
+            golden=self.backend.golden,
+            emulator=EmulatorCommand(self.backend.emulator, order.noise),
+            lock=self.backend.lock,
+            profile=self.backend.profile,
+            worker=self.backend.worker,
+            worker_env={name: os.environ[name] for name in _WORKER_VARIABLES if name in os.environ},
+            coordinator=order.coordinator,
+            token_file=token,
+            work=order.work,
+            staging=self.run / STAGING,
+            logs=self.run / "logs",
+            boot_s=order.boot_s,
+            last_word_s=order.last_word_s,
+            seal_s=self.backend.seal_s,
+        )
+        return SlotFleet(LocalPairs(settings), order, on_fact)
+
+    async def salvage(self) -> bool:
+        """Workers' staging is in the run's folder already."""
+        return False
+
+
+class LocalPairs:
+    """Starting and ending a device block a thread each, so that no slot waits for another's."""
+
+    agents = None  # in images: there are no containers here
+
+    def __init__(self, settings: LocalPairSettings) -> None:
+        self._settings = settings
+        self._threads = ThreadPoolExecutor(MOST_PHONES, thread_name_prefix="device")
+
+    async def open(self) -> None:
+        for folder in (self._settings.staging, self._settings.logs):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    async def watch(self) -> None:
+        """Nothing: each pair awaits its own processes."""
+
+    async def run_pair(self, slot: Slot) -> bool:
+        return await LocalPair(slot, self._settings, self._threads).run()
+
+    def leave(self) -> None:
+        raise CannotLeave("local devices and workers end with this process: end the fleet instead")
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False)

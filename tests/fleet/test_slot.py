@@ -1,0 +1,102 @@
+"""A slot: how many starts it has, what counts as one, and when it is given up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from orchestrator.fleet import slot as slots
+from orchestrator.fleet.fact import DeviceFact
+from orchestrator.fleet.slot import NoMorePairs, Slot
+from orchestrator.outcome import DISRUPTIONS, Cause
+
+Pair = Callable[[Slot], Awaitable[bool]]
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "LONGEST_PAUSE_S", 0.0)
+
+
+def lived(pair: Pair, *, starts: int = 5, first: int = 1) -> tuple[Slot, list[DeviceFact]]:
+    facts: list[DeviceFact] = []
+    slot = Slot(0, starts, first, pair, facts.append)
+    asyncio.run(asyncio.wait_for(slot.live(), 60))
+    return slot, facts
+
+
+def losing(
+    cause: Cause, *, times: int = 1_000_000, commits: Callable[[int], bool] = lambda pair: False
+) -> Pair:
+    """Pairs that are lost by this cause, so often, some after a commit; then one that finishes."""
+    count = 0
+
+    async def pair(slot: Slot) -> bool:
+        nonlocal count
+        count += 1
+        if commits(count):
+            slot.committed()
+        if count <= times:
+            slot.report("device_lost", cause, None, "gone")
+        return count > times
+
+    return pair
+
+
+def test_a_slot_is_given_up_after_so_many_starts_without_a_commit() -> None:
+    slot, facts = lived(losing(Cause.CRASHED), starts=3)
+    assert slot.state == "given_up"
+    assert [fact.kind for fact in facts] == ["device_lost"] * 3 + ["slot_given_up"]
+    assert facts[-1].cause is Cause.CRASHED
+
+
+def test_starts_before_a_commit_do_not_count() -> None:
+    """Devices do wear out in a long run: 20 losses with a commit between them cost no slot."""
+    slot, facts = lived(losing(Cause.CRASHED, times=20, commits=lambda pair: pair % 2 == 0))
+    assert (slot.state, slot.device, len(facts)) == ("finished", "slot-00.21", 20)
+
+
+@pytest.mark.parametrize("cause", sorted(DISRUPTIONS))
+def test_a_disruption_that_is_nobodys_fault_is_free(cause: Cause) -> None:
+    slot, facts = lived(losing(cause, times=50), starts=2)
+    assert (slot.state, len(facts)) == ("finished", 50)
+
+
+def test_a_device_that_never_started_was_not_disrupted() -> None:
+    """Else one that ends with 143 at every start would be tried for ever."""
+
+    async def pair(slot: Slot) -> bool:
+        slot.report("device_not_started", Cause.ASKED_TO_STOP, 143, "")
+        return False
+
+    slot, _ = lived(pair, starts=2)
+    assert slot.state == "given_up"
+    assert slot.device == "slot-00.2"
+
+
+def test_a_slot_that_can_have_no_further_pair_is_given_up_at_once() -> None:
+    async def pair(slot: Slot) -> bool:
+        raise NoMorePairs("the engine is away")
+
+    slot, facts = lived(pair)
+    assert (slot.state, slot.reason) == ("given_up", "the engine is away")
+    assert [fact.kind for fact in facts] == ["slot_given_up"]
+
+
+def test_devices_count_on_from_those_of_an_earlier_execution() -> None:
+    slot, _ = lived(losing(Cause.KILLED, times=1), first=4)
+    assert slot.device == "slot-00.5"
+
+
+def test_pauses_double_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "LONGEST_PAUSE_S", 5.0)
+    slot = Slot(0, 5, 1, losing(Cause.KILLED), lambda fact: None)
+    pauses = []
+    for _ in range(7):
+        slot.report("device_lost", Cause.EVICTED, None, "")
+        pauses.append(slot.pause_s)
+    assert pauses == [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+    slot.committed()
+    assert slot.pause_s == 0.2
