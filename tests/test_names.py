@@ -8,9 +8,6 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "orchestrator").rglob("*.py"))
 VAGUE = {"util", "utils", "helper", "helpers", "common", "manager", "base", "misc"}
 LONGEST = 100  # characters of a first line
-# Still to be renamed and rewritten; these two shrink to nothing and are then deleted.
-PENDING_CLASSES = {"Bounds", "Ground"}
-PENDING_ROOMS = ("farm/", "fleet/")
 
 
 def name(source: Path) -> str:
@@ -28,9 +25,7 @@ def test_a_class_name_is_used_once() -> None:
         for node in ast.walk(parsed(source)):
             if isinstance(node, ast.ClassDef):
                 modules[node.name].append(name(source))
-    assert {
-        each: places for each, places in modules.items() if len(places) > 1
-    }.keys() <= PENDING_CLASSES
+    assert {each: places for each, places in modules.items() if len(places) > 1} == {}
 
 
 def test_the_first_line_of_a_module_is_one_plain_sentence() -> None:
@@ -41,8 +36,7 @@ def test_the_first_line_of_a_module_is_one_plain_sentence() -> None:
     wrong = {
         module: line
         for module, line in lines.items()
-        if not module.startswith(PENDING_ROOMS)
-        and (not line.endswith(".") or "?" in line or len(line) > LONGEST)
+        if not line.endswith(".") or "?" in line or len(line) > LONGEST
     }
     assert wrong == {}
 

@@ -1,7 +1,7 @@
-"""How does a run end? Its own documents are made final, then the last line vouches for them.
+"""Seals a run: makes its own documents final, then writes the journal's last line over them.
 
-A coordinator that died in between does it again at the next resume, and after the seal nobody
-does: nothing but the report, which is derived, is written into a sealed run.
+A coordinator that died in between does it again at the next resume. After the seal nothing but the
+report, which is derived, is written into the run's folder.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..report.verify.run_folder import documents_to_seal, latest_device_facts
 
 
 async def seal(run: Path, coordinator: Coordinator) -> None:
-    """Once every episode is decided and the fleet has ended; a sealed run stays as it is."""
+    """The caller has ended the fleet, and every episode is decided. A sealed run stays as it is."""
     if coordinator.state.sealed:
         return
     await asyncio.to_thread(record_devices, run)
@@ -24,6 +24,6 @@ async def seal(run: Path, coordinator: Coordinator) -> None:
 
 
 def record_devices(run: Path) -> None:
-    """Each device's own answers, which are in the journal by now."""
+    """Adds each device's own facts, which are in the journal by now."""
     events = (line.event for line in chain.JournalReader(run / chain.FOLDER))
     add_device_facts(run, latest_device_facts(events))
