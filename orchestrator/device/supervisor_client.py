@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from .deadline import Deadline, dial
 from .faults import DeviceFault
@@ -37,13 +37,13 @@ class Facts:
 
     @property
     def ended(self) -> bool:
-        """The emulator ended without being asked to; the supervisor stays to say so."""
+        """Whether the emulator ended unasked; the supervisor stays for a while to report it."""
         return self.state == "ended"
 
     @property
     def life(self) -> str:
-        """Names one emulator process. A device started again from its snapshot shows the same
-        boot id and framework as before; only this tells the two apart."""
+        """Identifies one emulator process. A device that was started again from its snapshot has
+        the same boot id and framework start count; only this value differs."""
         return f"start {self.restarts + 1} at {self.started_at}"
 
 
@@ -93,25 +93,13 @@ class SupervisorClient:
 def _facts(body: bytes) -> Facts:
     try:
         facts = json.loads(body)
-        return Facts(
-            state=facts["state"],
-            known=facts["known"],
-            serial=facts["serial"],
-            adb_server_port=facts["ports"]["adb_server"],
-            console_port=facts["ports"]["console"],
-            console_token=facts["console_token"],
-            avd=facts["avd"],
-            avd_path=facts["avd_path"],
-            config_ini=facts["config_ini"],
-            snapshot=facts["snapshot"],
-            snapshot_sha256=facts["snapshot_sha256"],
-            adb_version=facts["versions"]["adb"],
-            emulator_version=facts["versions"]["emulator"],
-            pid=facts["pid"],
-            exit_code=facts["exit_code"],
-            restarts=facts["restarts"],
-            adb_restarts=facts["adb_restarts"],
-            started_at=facts["started_at"],
-        )
+        values = {
+            **facts,
+            "adb_server_port": facts["ports"]["adb_server"],
+            "console_port": facts["ports"]["console"],
+            "adb_version": facts["versions"]["adb"],
+            "emulator_version": facts["versions"]["emulator"],
+        }
+        return Facts(**{field.name: values[field.name] for field in fields(Facts)})
     except (ValueError, KeyError, TypeError) as error:
         raise DeviceFault("supervisor", f"malformed facts: {error!r}") from error
