@@ -1,4 +1,4 @@
-"""The phone's shell does what a POSIX shell does, and ends whatever it started."""
+"""The phone's shell does what mksh does, and ends whatever it started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simphone.processes import SHELL
 from simphone.shell.interpreter import run_script
 from simphone.streams import Collected, Fixed, Pipe
 from tests.guest import Guest
-from tests.same_as_posix import check, scripts
+from tests.reference import check, scripts
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def guest(tmp_path: Path) -> Guest:
     return Guest(tmp_path / "guest")
 
 
-# Whatever a POSIX shell answers to these, the phone's answers too.
-SAME_AS_POSIX = r"""
+# Whatever mksh answers to these, the phone's shell answers too.
+SAME_AS_MKSH = r"""
 echo a   b; echo 'a   b'; echo "a   b"
 ----
 x='a  b'; echo $x; echo "$x"; echo ${x}c ${#x}
@@ -138,7 +138,7 @@ while read a b; do echo "$b $a"; done <<E
 E
 for i in 1 2; do for j in a b; do [ $j = b ] && continue 2; echo $i$j; done; done
 ----
-yes | head -n 3; seq 3 | tac; echo x | (cat; echo y) | sort -r; true | false; echo $?
+yes | head -n 3; seq 3 | sort -r; echo x | (cat; echo y) | sort -r; true | false; echo $?
 ----
 x=$(cat <<E
 in $((2*3))
@@ -154,8 +154,8 @@ echo "${@}" | wc -w | tr -d ' '
 """
 
 
-@pytest.mark.parametrize("script", scripts(SAME_AS_POSIX))
-async def test_a_script_answers_as_in_the_hosts_shell(guest: Guest, script: str) -> None:
+@pytest.mark.parametrize("script", scripts(SAME_AS_MKSH))
+async def test_a_script_answers_as_in_mksh(guest: Guest, script: str) -> None:
     await check(guest, script)
 
 
@@ -196,9 +196,9 @@ MKSH = [
     ("sleep 10 & kill $!; wait $!; echo $?; sleep 9 & kill -9 $!; wait $!; echo $?",
      0, "143\n137\n", ""),
     ("sh -c 'kill -9 $$; echo never'; echo $?", 0, "137\n", ""),
-    ("echo 1 2 3|xargs -n 2 echo x; echo a | xargs -I {} echo '<{}>'; false | xargs false; echo $?",
-     0, "x 1 2\nx 3\n<a>\n123\n", ""),
-    ("env -i A=1 env; A=2 printenv A; printenv NONE; echo $?", 0, "A=1\n2\n1\n", ""),
+    ("echo 1 2 3|xargs -n 2 echo x; false | xargs false; echo $?",
+     0, "x 1 2\nx 3\n123\n", ""),
+    ("env -i A=1 env; A=2 env | grep ^A=2; env | grep ^A=; echo $?", 0, "A=1\nA=2\n1\n", ""),
     ("su 0 id -u; su root sh -c 'id -u'; echo id -u|su; su shell whoami",
      0, "0\n0\n0\nshell\n", ""),
     ("su 2000,1015 sh -c 'id -u; echo $USER'", 0, "2000\nshell\n", ""),

@@ -142,7 +142,8 @@ async def _unpack(
         if not _chosen(name, wanted):
             continue
         if listing or loud:
-            await call.out(member.name + ("/" if member.isdir() else "") + "\n")
+            mark = "/" if member.isdir() else f" -> {member.linkname}" if member.issym() else ""
+            await call.out(f"{member.name}{mark}\n")
         if listing or (not name and member.isdir()):
             continue
         if not name:

@@ -1,4 +1,4 @@
-"""Programs about two texts or few letters: tr, comm, cmp, diff, seq, expr."""
+"""tr, cmp, diff and seq."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from .files import needs
 from .flags import BadUsage, flags
 from .opening import chunks
 from .printing import Stopped, unescaped
-from .regex import compiled
-from .text import held_lines, read_input
+from .text import read_input
 
 MAX_DIFF_LINES = 20_000
 
@@ -71,30 +70,6 @@ async def tr(call: Call) -> int:
             last = data[-1:] or last
         await call.stdout.write(data)
     return 0
-
-
-async def comm(call: Call) -> int:
-    given = flags(call.args, "123")
-    needs(given.rest, 2)
-    left, status = await held_lines(call, given.rest[:1])
-    right, failed = await held_lines(call, given.rest[1:2])
-    columns = [b"", b"", b""]
-    for index in range(1, 3):
-        columns[index] = columns[index - 1] + (b"" if str(index) in given else b"\t")
-    i = j = 0
-    while i < len(left) or j < len(right):
-        if j >= len(right) or (i < len(left) and left[i] < right[j]):
-            kind, line = 0, left[i]
-            i += 1
-        elif i >= len(left) or right[j] < left[i]:
-            kind, line = 1, right[j]
-            j += 1
-        else:
-            kind, line = 2, left[i]
-            i, j = i + 1, j + 1
-        if str(kind + 1) not in given:
-            await call.stdout.write(columns[kind] + line + b"\n")
-    return status | failed
 
 
 async def cmp(call: Call) -> int:
@@ -179,110 +154,4 @@ async def seq(call: Call) -> int:
     return 0
 
 
-class Expression:
-    """expr's arguments, lowest precedence first."""
-
-    LEVELS = (
-        ("|",),
-        ("&",),
-        ("=", "==", "!=", "<", "<=", ">", ">="),
-        ("+", "-"),
-        ("*", "/", "%"),
-        (":",),
-    )
-
-    def __init__(self, words: list[str]) -> None:
-        self._words = words
-        self._at = 0
-        self._depth = 0
-
-    def value(self) -> str:
-        result = self._level(0)
-        if self._at < len(self._words):
-            raise BadUsage("syntax error")
-        return result
-
-    def _level(self, level: int) -> str:
-        if level == len(self.LEVELS):
-            return self._primary()
-        left = self._level(level + 1)
-        while self._at < len(self._words) and self._words[self._at] in self.LEVELS[level]:
-            operator = self._words[self._at]
-            self._at += 1
-            left = _apply(operator, left, self._level(level + 1))
-        return left
-
-    def _primary(self) -> str:
-        if self._at >= len(self._words):
-            raise BadUsage("syntax error")
-        word = self._words[self._at]
-        self._at += 1
-        if word != "(":
-            return word
-        self._depth += 1
-        if self._depth > 40:
-            raise BadUsage("nested too deeply")
-        result = self._level(0)
-        if self._words[self._at : self._at + 1] != [")"]:
-            raise BadUsage("syntax error")
-        self._at += 1
-        return result
-
-
-def _integer(text: str) -> int:
-    if not re.fullmatch(r"-?\d{1,19}", text):
-        raise BadUsage("non-integer argument")
-    return int(text)
-
-
-def _apply(operator: str, left: str, right: str) -> str:
-    match operator:
-        case "|":
-            return left if left not in ("", "0") else right
-        case "&":
-            return left if left not in ("", "0") and right not in ("", "0") else "0"
-        case ":":
-            found = compiled(right, extended=False).match(left)
-            if found is not None and found.re.groups:
-                return found.group(1) or ""
-            if found is None:
-                return "" if compiled(right, extended=False).groups else "0"
-            return str(len(found.group()))
-        case "+":
-            return str(_integer(left) + _integer(right))
-        case "-":
-            return str(_integer(left) - _integer(right))
-        case "*":
-            return str(_integer(left) * _integer(right))
-        case "/" | "%":
-            a, b = _integer(left), _integer(right)
-            if b == 0:
-                raise BadUsage("division by zero")
-            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-            return str(quotient if operator == "/" else a - quotient * b)
-    if re.fullmatch(r"-?\d{1,19}", left) and re.fullmatch(r"-?\d{1,19}", right):
-        order = (int(left) > int(right)) - (int(left) < int(right))
-    else:
-        order = (left > right) - (left < right)
-    answers = {
-        "=": order == 0,
-        "==": order == 0,
-        "!=": order != 0,
-        "<": order < 0,
-        "<=": order <= 0,
-        ">": order > 0,
-        ">=": order >= 0,
-    }
-    return str(int(answers[operator]))
-
-
-async def expr(call: Call) -> int:
-    try:
-        result = Expression(call.args).value()
-    except BadUsage as error:
-        return await call.fail(f"expr: {error}", 2)
-    await call.out(result + "\n")
-    return 0 if result not in ("", "0") else 1
-
-
-PROGRAMS = {"tr": tr, "comm": comm, "cmp": cmp, "diff": diff, "seq": seq, "expr": expr}
+PROGRAMS = {"tr": tr, "cmp": cmp, "diff": diff, "seq": seq}

@@ -371,12 +371,10 @@ PROGRAMS = {
     "cp": cp,
     "mv": mv,
     "rm": rm,
-    "unlink": rm,
     "mkdir": mkdir,
     "rmdir": rmdir,
     "touch": touch,
     "chmod": chmod,
     "chown": chown,
-    "chgrp": chown,
     "ln": ln,
 }

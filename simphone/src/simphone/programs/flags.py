@@ -1,4 +1,4 @@
-"""Which options did a program get? toybox's rules: they stand anywhere before `--`."""
+"""Reads a program's options by toybox's rules: they stand anywhere before `--`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,21 @@ from dataclasses import dataclass
 
 
 class BadUsage(Exception):
-    """The command line is not understood; the text follows the program's name."""
+    """The command line is not understood; the text stands between program's name and a hint."""
+
+    def __init__(self, text: str, code: int = 1) -> None:
+        super().__init__(text)
+        self.code = code
+
+    def line(self, name: str) -> str:
+        return f'{name}: {self} (see "{name} --help")'
+
+
+class BadValue(BadUsage):
+    """A value is not understood; toybox gives no hint then."""
+
+    def line(self, name: str) -> str:
+        return f"{name}: {self}"
 
 
 @dataclass(frozen=True)
@@ -35,14 +49,20 @@ def size(text: str) -> int:
     try:
         return int(digits, 16 if digits.lower().startswith("0x") else 10) * unit
     except ValueError:
-        raise BadUsage(f"not integer: {text[:80]}") from None
+        raise BadValue(f"not integer: {text[:80]}") from None
 
 
 def flags(
-    args: list[str], known: str, long: dict[str, str] | None = None, *, first_only: bool = False
+    args: list[str],
+    known: str,
+    long: dict[str, str] | None = None,
+    *,
+    first_only: bool = False,
+    lenient: bool = False,
 ) -> Flags:
     """`known` is getopt's: a letter, with a colon where it takes a value. `long` maps long names
-    to letters. `first_only`: the first plain word ends the options, as for `env` and `xargs`."""
+    to letters. `first_only`: the first plain word ends the options, as for `env` and `xargs`.
+    `lenient`: what begins with an unknown letter is no option."""
     names: set[str] = set()
     values: dict[str, list[str]] = {}
     rest: list[str] = []
@@ -61,7 +81,7 @@ def flags(
                 values.setdefault(letter, []).append(value if given else _following(todo, letter))
             else:
                 names.add(letter)
-        elif arg.startswith("-") and len(arg) > 1:
+        elif arg.startswith("-") and len(arg) > 1 and not (lenient and arg[1] not in known):
             _letters(arg[1:], known, names, values, todo)
         else:
             rest.append(arg)

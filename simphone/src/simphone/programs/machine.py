@@ -6,7 +6,6 @@ from .. import procfs, system
 from ..layout import number, user
 from .call import Call
 from .date import moment
-from .files import needs
 from .flags import BadUsage, flags
 
 SHELL_GROUPS = (
@@ -61,13 +60,6 @@ async def whoami(call: Call) -> int:
     return 0
 
 
-async def hostname(call: Call) -> int:
-    if call.args and call.uid != 0:
-        return await call.fail("hostname: set failed: Operation not permitted")
-    await call.out("localhost\n")
-    return 0
-
-
 async def uptime(call: Call) -> int:
     given = flags(call.args, "ps")
     up = int(call.world.clock.uptime())
@@ -113,18 +105,6 @@ async def nproc(call: Call) -> int:
     return 0
 
 
-async def getconf(call: Call) -> int:
-    cores = str(procfs.cores(call.world))
-    known = {"PAGE_SIZE": "4096", "PAGESIZE": "4096", "LONG_BIT": "64", "ARG_MAX": "131072",
-             "CLK_TCK": "100", "_NPROCESSORS_ONLN": cores, "_NPROCESSORS_CONF": cores,
-             "PATH_MAX": "4096", "NAME_MAX": "255"}  # fmt: skip
-    needs(call.args)
-    if call.args[0] not in known:
-        return await call.fail(f"getconf: bad '{call.args[0]}' (try -l)")
-    await call.out(known[call.args[0]] + "\n")
-    return 0
-
-
 async def reboot(call: Call) -> int:
     if "-p" in call.args or call.name.endswith("poweroff"):
         call.world.control.power_off()
@@ -155,11 +135,6 @@ async def stop_start(call: Call) -> int:
     return 0
 
 
-async def tty(call: Call) -> int:
-    await call.out("/dev/pts/0\n" if call.tty else "not a tty\n")
-    return 0 if call.tty else 1
-
-
 async def quiet(call: Call) -> int:
     """Programs whose effect nobody can see here."""
     if not call.args and call.name.endswith("chcon"):
@@ -176,16 +151,12 @@ PROGRAMS = {
     "uname": uname,
     "id": id_,
     "whoami": whoami,
-    "hostname": hostname,
     "uptime": uptime,
     "free": free,
     "nproc": nproc,
-    "getconf": getconf,
     "reboot": reboot,
     "stop": stop_start,
     "start": stop_start,
-    "tty": tty,
-    "clear": quiet,
     "restorecon": quiet,
     "chcon": quiet,
     "getenforce": getenforce,

@@ -44,8 +44,8 @@ async def dirname(call: Call) -> int:
         if not stripped and name:
             shown = "/"
         else:
-            head = stripped.rpartition("/")[0].rstrip("/")
-            shown = head or ("/" if stripped.startswith("/") else ".")
+            head, slash, _ = stripped.rpartition("/")
+            shown = head.rstrip("/") or (head + slash if slash else ".")
         await call.out(shown + "\n")
     return 0
 
@@ -208,5 +208,4 @@ PROGRAMS = {
     "mktemp": mktemp,
     "dd": dd,
     "sync": sync,
-    "fsync": sync,
 }

@@ -22,14 +22,11 @@ MAX_COMMANDS = 10_000
 class Address:
     line: int = 0  # 0: not a line; -1: the last one
     expression: Expression | None = None
-    step: int = 0
     more: int = -1  # `+N`: so many lines after the first address
 
     def matches(self, number: int, text: str, *, last: bool) -> bool:
         if self.expression is not None:
             return self.expression.search(text) is not None
-        if self.step:
-            return number >= self.line and (number - self.line) % self.step == 0
         return last if self.line == -1 else number == self.line
 
 
@@ -144,10 +141,10 @@ class Reader:
         if more is not None:
             self._at = more.end()
             return Address(more=int(more.group(1)))
-        number = re.compile(r"(\d{1,9})(?:~(\d{1,9}))?").match(self._text, self._at)
+        number = re.compile(r"\d{1,9}").match(self._text, self._at)
         if number is not None:
             self._at = number.end()
-            return Address(int(number.group(1)), step=int(number.group(2) or 0))
+            return Address(int(number.group()))
         char = self._peek()
         if char == "$":
             self._at += 1

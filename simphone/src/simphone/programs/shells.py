@@ -104,18 +104,6 @@ async def env(call: Call) -> int:
     return 0
 
 
-async def printenv(call: Call) -> int:
-    if not call.args:
-        return await env(call)
-    missing = 0
-    for name in call.args:
-        if name in call.env:
-            await call.out(call.env[name] + "\n")
-        else:
-            missing = 1
-    return missing
-
-
 async def directly(call: Call) -> int:
     """nohup, setsid and their like: the phone's jobs know no sessions, so they only run."""
     given = flags(call.args, "cdwn:", first_only=True)
@@ -154,47 +142,38 @@ async def timeout(call: Call) -> int:
         return 137 if given.value("s").removeprefix("SIG") in ("KILL", "9") else 124
 
 
-def arguments(text: str, *, by_nul: bool, by_line: bool) -> list[str]:
-    """What xargs reads: words, lines, or what lies between NULs."""
-    if by_nul:
-        return [word for word in text.split("\0") if word]
-    if by_line:
-        return [line.lstrip() for line in text.split("\n") if line.strip()]
-    return text.split()
-
-
 async def xargs(call: Call) -> int:
     given = flags(
-        call.args, "0rtn:I:L:P:s:E:", {"null": "0", "no-run-if-empty": "r"}, first_only=True
+        call.args, "0oprtn:P:s:E:", {"null": "0", "no-run-if-empty": "r"}, first_only=True
     )
     command = given.rest or ["echo"]
     text = await call.input()
-    found = arguments(text, by_nul="0" in given, by_line="I" in given or "L" in given)
+    found = [word for word in text.split("\0") if word] if "0" in given else text.split()
+    if given.value("E") in found:
+        found = found[: found.index(given.value("E"))]
     status = 0
-    if "I" in given:
-        mark = given.value("I")
-        batches = [[part.replace(mark, word) for part in command] for word in found]
-    else:
-        most = max(1, given.number("n", given.number("L", MAX_ARGUMENTS)))
-        batches = [command + batch for batch in _batches(found, most)]
-        if not batches and "r" not in given:
-            batches = [command]
-    for argv in batches:
+    room = given.number("s", MAX_ARGUMENTS) - sum(len(word) + 1 for word in command)
+    batches = _batches(found, max(1, given.number("n", MAX_ARGUMENTS)), room)
+    for batch in batches or [[]] * ("r" not in given):
+        argv = command + batch
         if "t" in given:
-            await call.err(" ".join(argv) + "\n")
+            await call.err("".join(f"{word} " for word in argv) + "\n")
         code = await start(call, argv)
+        if code == 255:
+            aborted = f"xargs: {command[0]}: exited with status 255; aborting"
+            return await call.fail(aborted, 124)
         if code >= 126:
             return code
         status = 123 if code else status
     return status
 
 
-def _batches(words: list[str], most: int) -> list[list[str]]:
+def _batches(words: list[str], most: int, room: int) -> list[list[str]]:
     batches: list[list[str]] = []
     length = 0
     for word in words:
         length += len(word) + 1
-        if not batches or len(batches[-1]) >= most or length > MAX_ARGUMENTS:
+        if not batches or len(batches[-1]) >= most or length > room:
             batches.append([])
             length = len(word) + 1
         batches[-1].append(word)
@@ -231,10 +210,8 @@ PROGRAMS = {
     "su": su,
     "run-as": run_as,
     "env": env,
-    "printenv": printenv,
     "nohup": directly,
     "setsid": directly,
-    "nice": directly,
     "sleep": sleep,
     "timeout": timeout,
     "xargs": xargs,

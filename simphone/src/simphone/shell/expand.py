@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 
 from ..streams import Collected
@@ -17,6 +18,7 @@ MAX_VALUE = 16 << 20
 MAX_MEMORY = 32 << 20
 # Words below this are not worth counting what is held already.
 SMALL = 4096
+ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 NO_MEMORY = "out of memory"
 
 Field = list[Segment]
@@ -104,8 +106,12 @@ class Expander:
         for index, part in enumerate(word.parts):
             match part:
                 case Literal(text, quoted):
-                    if index == 0 and not quoted and text.startswith("~"):
-                        text = self._tilde(text)
+                    if index == 0 and not quoted and "~" in text:
+                        # mksh expands it in every word that looks like an assignment.
+                        head, equals, _ = text.rpartition("=")
+                        plain = head + equals if ASSIGNED.fullmatch(head + equals) else ""
+                        if text[len(plain) :].startswith("~"):
+                            text = plain + self._tilde(text[len(plain) :])
                     pieces.append((text, quoted, False))
                 case Parameter():
                     pieces.extend(await self._parameter(part))

@@ -184,7 +184,7 @@ async def guarded(program: Program, call: Call) -> int:
     except BrokenPipeError:
         return SIGPIPE
     except BadUsage as error:
-        text, code = f'{name}: {error} (see "{name} --help")', 1
+        text, code = error.line(name), error.code
     except TooSlow as error:
         text, code = f"{name}: {error}", 1
     except OSError as error:
