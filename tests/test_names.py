@@ -1,6 +1,8 @@
 """Names in orchestrator/ are unambiguous, and its modules' first lines form an index."""
 
 import ast
+import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -43,3 +45,11 @@ def test_the_first_line_of_a_module_is_one_plain_sentence() -> None:
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
     assert [name(source) for source in MODULES if source.stem in VAGUE] == []
+
+
+def test_the_index_at_the_end_of_the_architecture_document_is_fresh() -> None:
+    """`make index WRITE=1` writes it again."""
+    program = [sys.executable, str(ROOT / "docs" / "index.py")]
+    done = subprocess.run(program, check=True, capture_output=True, text=True, timeout=60)
+    document = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"-->\n```\n{done.stdout}```\n<!--" in document
