@@ -76,14 +76,10 @@ def _check_picture_size(state: AuditState, line: int, step: int, size: tuple[int
     picture = state.pictures.get(step)
     if picture is None or state.measure(picture) is None:
         return
-    start = state.folder.start(picture, 24)
+    start = state.folder.start(picture, 24) or b""
     if not start.startswith(_PNG) or len(start) < 24:
-        state.add(
-            "obs_trace",
-            state.lines_by_step("obs_trace")[step],
-            "picture",
-            f"{picture} is not a PNG",
-        )
+        observed = state.lines_by_step("obs_trace")[step]
+        state.add("obs_trace", observed, "picture", f"{picture} is not a PNG")
     elif struct.unpack(">II", start[16:]) != size:
         state.add("screen_trace", line, "screen", f"{picture} has another size")
 

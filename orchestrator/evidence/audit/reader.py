@@ -70,11 +70,9 @@ class EvidenceFolder:
 
     def document(self, name: str) -> Fields | None:
         """The object in a JSON file; None and a finding if there is no such object."""
-        opened = self._open(name)
-        if opened is None:
+        data = self.start(name, DOCUMENT_LIMIT + 1)
+        if data is None:
             return None
-        with opened as file:
-            data = file.read(DOCUMENT_LIMIT + 1)
         if len(data) > DOCUMENT_LIMIT:
             self.findings.add(name, 0, "too_long", f"it is longer than {DOCUMENT_LIMIT} bytes")
             return None
@@ -115,11 +113,11 @@ class EvidenceFolder:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             return file.tell(), sha256
 
-    def start(self, name: str, count: int) -> bytes:
-        """The first bytes of a file."""
+    def start(self, name: str, count: int) -> bytes | None:
+        """The first bytes of a file; None and a finding if it cannot be read."""
         opened = self._open(name)
         if opened is None:
-            return b""
+            return None
         with opened as file:
             return file.read(count)
 
