@@ -18,10 +18,10 @@ RUNTIME := $(VENV)/.runtime
 INSTALLED := $(VENV)/.installed
 DEVELOP := $(VENV)/.develop
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-# uv reads none of pip's configuration: it is given pip's index where the environment names one. With
-# an index that only pip.conf names, uv may fail; pip then does the same from the same locks.
-UV := UV_DEFAULT_INDEX="$${UV_DEFAULT_INDEX:-$${PIP_INDEX_URL:-https://pypi.org/simple}}" \
-	$(BIN)/uv pip install --quiet --python $(BIN)/python
+# uv reads none of pip's configuration, so it gets pip's index where the environment names one. Where
+# only pip.conf names one, uv may fail to reach an index; pip then installs from the same locks.
+export UV_DEFAULT_INDEX ?= $(or $(PIP_INDEX_URL),https://pypi.org/simple)
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 LOCKED = $(UV) --require-hashes --no-build-isolation -r $(1) \
 	|| $(PIP) install --require-hashes --no-build-isolation -r $(1)
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \

@@ -92,10 +92,10 @@ def prove_phone(device: Device, lock: ImageLock, notify: Notify) -> None:
         notify(f"loading {tag} and proving it")
         try:
             proof = device.snapshots.load(tag, marker=MARKER)
-            told = device.observed_pins(proof.fingerprint)
+            observed = device.observed_pins(proof.fingerprint)
         except DeviceFault as fault:
             raise BakeFailed(f"{tag} does not load: {fault}") from fault
-        wrong = differences(proof, replace(lock, snapshot=tag)) + mismatches(lock, told)
+        wrong = differences(proof, replace(lock, snapshot=tag)) + mismatches(lock, observed)
         if wrong:
             raise BakeFailed(f"a load of {tag} gives a different phone: {'; '.join(wrong)}")
 

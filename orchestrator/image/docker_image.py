@@ -1,4 +1,4 @@
-"""The Docker images of a profile and of the worker: found by lock or tag, or made anew.
+"""The Docker images of a profile and of the worker: found by lock or tag, or made.
 
 A device image is built, baked and proven before it gets its lock and its tag. A failure leaves
 nothing on the engine; the next build removes what a killed one left.
