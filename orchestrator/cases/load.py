@@ -15,7 +15,7 @@ from .model import Case
 from .render import CaseBroken, render
 from .rules import rule_mistakes
 from .site import read_site
-from .yaml_document import BadDocument, Document, read_document
+from .yaml_document import BadDocument, read_document
 
 FILE = "case.yaml"
 MAX_FILE = 1 << 20
@@ -40,21 +40,17 @@ def load_cases(folder: Path) -> list[LoadedCase]:
     """Every case below the folder, sorted by id. Raises CaseErrors with every mistake."""
     if not folder.is_dir():
         raise UsageError(f"there is no folder {folder}; name one that contains cases")
-    loaded: list[LoadedCase] = []
-    mistakes: list[Mistake] = []
     files = case_files(folder)
     if not files:
         raise UsageError(f"there is no {FILE} below {folder}; `emufarm cases new ID` writes one")
-    ids: dict[str, Path] = {}
+    loaded: list[LoadedCase] = []
+    mistakes: list[Mistake] = []
+    taken: dict[str, Path] = {}
     for path in files:
-        case, found, id, line = _load(path)
-        mistakes += found
-        if id and id in ids:
-            text = f"the id {id!r} is taken by {ids[id]}; choose another, and rename the folder"
-            mistakes.append(Mistake(path, line, text))
-        ids.setdefault(id, path)
-        if case is not None:
-            loaded.append(case)
+        try:
+            loaded.append(_load(path, taken))
+        except CaseErrors as errors:
+            mistakes += errors.mistakes
     if mistakes:
         raise CaseErrors(mistakes)
     return sorted(loaded, key=lambda each: each.case.id)
@@ -74,27 +70,31 @@ def case_files(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _load(path: Path) -> tuple[LoadedCase | None, list[Mistake], str, int]:
-    """The case, its mistakes, and its id with the id's line."""
+def _load(path: Path, taken: dict[str, Path]) -> LoadedCase:
+    """The case, whose id is added to those that are taken. Raises CaseErrors."""
     site, mistakes = read_site(path.parent)
     try:
         document = read_document(_read_text(path))
     except BadDocument as error:
-        return None, [*mistakes, Mistake(path, error.line, error.text)], "", 1
+        raise CaseErrors([*mistakes, Mistake(path, error.line, error.text)]) from error
     mistakes += rule_mistakes(path, document, site)
-    case: Case | None = None
+    id = document.data.get("id") if isinstance(document.data, dict) else None
+    if id and isinstance(id, str) and taken.setdefault(id, path) is not path:
+        text = f"the id {id!r} is taken by {taken[id]}; choose another, and rename the folder"
+        mistakes.append(Mistake(path, document.line(("id",)), text))
     try:
         case = Case.model_validate(document.data)
+        if not mistakes:
+            # Only rendering shows mistakes such as adding words or an impossible date.
+            for variant in case.variants:
+                render(case, variant, 0, TRIAL_SITE, files=site)
+            return LoadedCase(case, path.parent, site, case_digest(case, site))
     except ValidationError as error:
         mistakes += model_mistakes(path, document, error)
-    if case is not None and not mistakes:
-        mistakes += _render_mistakes(path, document, case, site)
-    id = document.data.get("id") if isinstance(document.data, dict) else None
-    id = id if isinstance(id, str) else ""
-    if case is None or mistakes:
-        return None, mistakes, id, document.line(("id",))
-    loaded = LoadedCase(case, path.parent, site, case_digest(case, site))
-    return loaded, [], id, document.line(("id",))
+    except CaseBroken as broken:
+        text = f"{broken}; check what the params become"
+        mistakes.append(Mistake(path, document.line(()), text))
+    raise CaseErrors(mistakes)
 
 
 def _read_text(path: Path) -> str:
@@ -110,15 +110,3 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BadDocument(line, "not UTF-8; save the file as UTF-8") from error
-
-
-def _render_mistakes(
-    path: Path, document: Document, case: Case, site: dict[str, str]
-) -> list[Mistake]:
-    """Mistakes that only rendering shows, such as adding words or an impossible date."""
-    try:
-        for variant in case.variants:
-            render(case, variant, 0, TRIAL_SITE, files=site)
-    except CaseBroken as broken:
-        return [Mistake(path, document.line(()), f"{broken}; check what the params become")]
-    return []

@@ -80,26 +80,26 @@ def model_mistakes(path: Path, document: Document, error: ValidationError) -> li
 
 def _sentence(place: Location, details: list[ErrorDetails]) -> str:
     name = ".".join(map(str, place)) or "the file"
+    detail = details[0]
+    kind, context = detail["type"], detail.get("ctx", {})
+    unfit = f"{name}: {_quote(detail['input'])} does not fit"
     if len(details) > 1:
         wanted = sorted({TYPES[d["type"]] for d in details if d["type"] in TYPES})
-        return f"{name}: {_quote(details[0]['input'])} does not fit; write {' or '.join(wanted)}"
-    (detail,) = details
-    kind, context = detail["type"], detail.get("ctx", {})
+        return f"{unfit}; write {' or '.join(wanted)}"
     if kind == "missing":
         return f"{name} is missing; write `{place[-1]}:`"
     if kind == "extra_forbidden":
         return f"{name} is an unknown key; {_known_key(detail['loc'])}"
     if kind in TYPES:
         quotes = ", in quotes" if kind == "string_type" and detail["input"] is not None else ""
-        return f"{name}: {_quote(detail['input'])} does not fit; write {TYPES[kind]}{quotes}"
+        return f"{unfit}; write {TYPES[kind]}{quotes}"
     if kind == "string_pattern_mismatch":
         hint = PATTERNS.get(str(context.get("pattern")), f"it must match {context.get('pattern')}")
-        return f"{name}: {_quote(detail['input'])} does not fit; {hint}"
+        return f"{unfit}; {hint}"
     if kind == "literal_error":
-        expected = context.get("expected", "")
-        return f"{name}: {_quote(detail['input'])} does not fit; write {expected}"
+        return f"{unfit}; write {context['expected']}"
     if kind in ("too_short", "string_too_short"):
-        return f"{name} is too short; write at least {context.get('min_length', 1)}"
+        return f"{name} is too short; write at least {context['min_length']}"
     if kind == "value_error":
         return f"{name}: {context.get('error', detail['msg'])!s}"
     message = detail["msg"].removeprefix("Input ")

@@ -6,16 +6,14 @@ Strings may contain `{{ name }}` of a param. They are rendered once an episode's
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from .oracles import Forbidden, Question
 from .params import Param
-from .strict import Name, Strict, check_pattern, exactly_one, kind_of
-
-MOMENT = "%Y-%m-%d %H:%M"
+from .strict import Name, OneOf, RegularExpression, Strict
+from .templates import milliseconds
 
 
 class Budget(Strict):
@@ -58,13 +56,12 @@ class AddEvent(Strict):
 
     @model_validator(mode="after")
     def dated(self) -> AddEvent:
-        if "{{" not in self.start:
-            try:
-                datetime.strptime(self.start, MOMENT).replace(tzinfo=UTC)
-            except ValueError:
-                raise ValueError(
-                    f"{self.start!r} is not a date and time; write it like '2031-05-12 09:00'"
-                ) from None
+        try:
+            if "{{" not in self.start:
+                milliseconds(self.start)
+        except ValueError:
+            hint = "write it like '2031-05-12 09:00'"
+            raise ValueError(f"{self.start!r} is not a date and time; {hint}") from None
         return self
 
 
@@ -87,7 +84,7 @@ class RunShell(Strict):
     root: bool = False
 
 
-class SetupStep(Strict):
+class SetupStep(OneOf):
     """One setup step: exactly one of these."""
 
     setting: SetSetting | None = None
@@ -98,14 +95,6 @@ class SetupStep(Strict):
     event: AddEvent | None = None
     notification: PostNotification | None = None
     shell: RunShell | None = None
-
-    @model_validator(mode="after")
-    def one(self) -> SetupStep:
-        return exactly_one(self)
-
-    @property
-    def kind(self) -> str:
-        return kind_of(self)
 
 
 Script = list[dict[str, Any]]  # steps in the language of script.py
@@ -171,14 +160,9 @@ class Attack(Strict):
 class UserRule(Strict):
     """An answer of the simulated user; the first rule whose pattern is in the agent's text wins."""
 
-    when: str
+    when: RegularExpression
     answer: str = ""  # to ask_user
     grant: bool = False  # to confirm
-
-    @model_validator(mode="after")
-    def readable(self) -> UserRule:
-        check_pattern(self.when)
-        return self
 
 
 class Case(Strict):

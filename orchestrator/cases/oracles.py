@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from .strict import Name, Strict, check_pattern, exactly_one, kind_of
+from .strict import Name, OneOf, RegularExpression, Strict
 
 Scalar = str | int | float | bool | None
 COLUMN = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -101,14 +101,12 @@ class AnswerIs(Strict):
 
     equals: str | None = None  # spaces folded, case ignored
     contains: str | None = None
-    matches: str | None = None  # a regular expression, searched
+    matches: RegularExpression | None = None  # searched
 
     @model_validator(mode="after")
     def one_condition(self) -> AnswerIs:
         if (self.equals, self.contains, self.matches).count(None) != 2:
             raise ValueError("write one of equals, contains, matches")
-        if self.matches is not None:
-            check_pattern(self.matches)
         return self
 
 
@@ -141,16 +139,14 @@ class AppopsIs(Strict):
     mode: Literal["allow", "ignore", "deny", "default", "foreground"]
 
 
-class BluetoothIs(Strict):
+class SwitchIs(Strict):
+    """Bluetooth or location services."""
+
     enabled: bool
 
 
 class ConnectivityIs(Strict):
     active: Literal["wifi", "cellular", "ethernet", "none"]  # what the default network runs over
-
-
-class LocationIs(Strict):
-    enabled: bool
 
 
 class TelephonyIs(Strict):
@@ -184,7 +180,7 @@ class ProxySaw(Strict):
     path: Absolute = "/"
 
 
-class SimpleQuestion(Strict):
+class SimpleQuestion(OneOf):
     """A named oracle with exactly one question, which is not a composite."""
 
     name: Name
@@ -200,22 +196,14 @@ class SimpleQuestion(Strict):
     posted: PostedIs | None = None
     boot: BootIs | None = None
     appops: AppopsIs | None = None
-    bluetooth: BluetoothIs | None = None
+    bluetooth: SwitchIs | None = None
     connectivity: ConnectivityIs | None = None
-    location: LocationIs | None = None
+    location: SwitchIs | None = None
     telephony: TelephonyIs | None = None
     window: WindowIs | None = None
     clipboard: ClipboardIs | None = None
     notification_listener: ListenerHeard | None = None
     network_proxy: ProxySaw | None = None
-
-    @model_validator(mode="after")
-    def one(self) -> SimpleQuestion:
-        return exactly_one(self)
-
-    @property
-    def kind(self) -> str:
-        return kind_of(self)
 
     @property
     def kinds(self) -> frozenset[str]:

@@ -61,17 +61,12 @@ class Day(Strict):
         return self
 
 
-PARAMS: dict[str, type[Strict]] = {
-    "choice": Choice, "int": WholeNumber, "digits": Digits, "letters": Letters, "date": Day
-}  # fmt: skip
-
-
 def _param_kind(value: Any) -> str | None:
     """The key that says which kind of param this is."""
-    if isinstance(value, BaseModel):
-        return next(kind for kind, model in PARAMS.items() if isinstance(value, model))
-    keys = [key for key in PARAMS if isinstance(value, dict) and key in value]
-    return keys[0] if len(keys) == 1 else None
+    keys = value.model_dump(by_alias=True) if isinstance(value, BaseModel) else value
+    known = ("choice", "int", "digits", "letters", "date")
+    kinds = [kind for kind in known if isinstance(keys, dict) and kind in keys]
+    return kinds[0] if len(kinds) == 1 else None
 
 
 Param = Annotated[

@@ -20,18 +20,13 @@ _OPERATORS = ("and", "or", "not")
 _TOKEN = re.compile(r"\s*(?:(?P<mark>[()])|(?P<word>[\w:+\-.\[\]/]+)|(?P<wrong>\S))")
 
 
-def selection(expression: str = "", tags: Iterable[str] = ()) -> Keep:
-    """Keeps variants that the expression matches and whose case has all of the tags."""
+def selection(expression: str) -> Keep:
+    """Keeps the variants that the expression matches."""
     matches = compile_expression(expression)
-    wanted = frozenset(tags)
-
-    def keep(case: Case, variant: str) -> bool:
-        return wanted <= set(case.tags) and matches(names_of(case, variant))
-
-    return keep
+    return lambda case, variant: matches(_names_of(case, variant))
 
 
-def names_of(case: Case, variant: str) -> tuple[str, ...]:
+def _names_of(case: Case, variant: str) -> tuple[str, ...]:
     return (case.id, *case.tags, variant, f"{case.id}.{variant}")
 
 
@@ -41,15 +36,14 @@ def no_match(expression: str, cases: Iterable[Case]) -> UsageError:
     A part of an id is a name too, because a word may be one.
     """
     cases = list(cases)
-    names = {name for case in cases for each in case.variants for name in names_of(case, each)}
+    names = {name for case in cases for each in case.variants for name in _names_of(case, each)}
     parts = {part for case in cases for part in case.id.split("_")}
     hint = "ask for less, or see `emufarm cases list`"
     for word in _Parser(expression).words():
         if not any(word.lower() in name.lower() for name in names):
             known = names if "." in word else {name for name in names if "." not in name} | parts
-            hint = did_you_mean(
-                word, known, f"no id or tag contains {word!r}: see `emufarm cases list`"
-            )
+            none = f"no id or tag contains {word!r}: see `emufarm cases list`"
+            hint = did_you_mean(word, known, none)
             break
     return UsageError(f"-k {expression!r} matches nothing; {hint}")
 
@@ -73,6 +67,7 @@ class _Parser:
             for match in _TOKEN.finditer(expression)
             if match.lastgroup
         ]
+        self._tokens.append(("end", "", 0))
         self._next = 0
         self._depth = 0
 
@@ -81,7 +76,7 @@ class _Parser:
 
     def parse(self) -> Matcher:
         matcher = self._or()
-        if self._peek() is not None:
+        if self._tokens[self._next][0] != "end":
             raise self._error("and, or, or the end")
         return matcher
 
@@ -115,24 +110,18 @@ class _Parser:
             self._depth -= 1
 
     def _word(self) -> Matcher:
-        token = self._peek()
-        if token is None or token[0] != "word" or token[1] in _OPERATORS:
+        kind, text, _ = self._tokens[self._next]
+        if kind != "word" or text in _OPERATORS:
             raise self._error("a word, not, or an opening parenthesis")
         self._next += 1
-        wanted = token[1].lower()
-        return lambda names: any(wanted in name.lower() for name in names)
-
-    def _peek(self) -> tuple[str, str, int] | None:
-        return self._tokens[self._next] if self._next < len(self._tokens) else None
+        return lambda names: any(text.lower() in name.lower() for name in names)
 
     def _accept(self, text: str) -> bool:
-        token = self._peek()
-        if token is None or token[1] != text:
-            return False
-        self._next += 1
-        return True
+        found = self._tokens[self._next][1] == text
+        self._next += found
+        return found
 
     def _error(self, wanted: str) -> UsageError:
-        token = self._peek()
-        found = "the end" if token is None else f"{token[1]!r} at column {token[2]}"
+        kind, text, column = self._tokens[self._next]
+        found = "the end" if kind == "end" else f"{text!r} at column {column}"
         return UsageError(f"-k {self._expression!r}: {found} where {wanted} is expected")

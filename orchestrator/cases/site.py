@@ -47,7 +47,8 @@ def site_uses(
         if path.suffix not in RENDERED:
             continue
         try:
-            names = _names_in(base64.b64decode(data))
+            text = base64.b64decode(data).decode()
+            names = inspect(text) if is_template(text) else frozenset()
         except UnicodeDecodeError:
             mistakes.append(Mistake(path, 1, "not UTF-8; save the page as UTF-8"))
             continue
@@ -69,8 +70,3 @@ def site_files(site: Mapping[str, str], values: Mapping[str, Value]) -> dict[str
             content = render_text(content.decode(), values).encode()
         files[key] = content
     return files
-
-
-def _names_in(content: bytes) -> frozenset[str]:
-    text = content.decode()
-    return inspect(text) if is_template(text) else frozenset()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, TypeVar
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 NAME = r"^[a-z][a-z0-9_]*$"
 Name = Annotated[str, Field(pattern=NAME)]
 # Keys that may accompany the one that says which kind a record is.
 _OPTIONS = frozenset({"name", "settle", "watch"})
-M = TypeVar("M", bound=BaseModel)
 
 
 class Strict(BaseModel):
@@ -19,27 +18,31 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def check_pattern(pattern: str) -> None:
-    if "{{" in pattern:
-        return  # checked again once it is rendered
+class OneOf(Strict):
+    """A record with exactly one of its keys, besides the options."""
+
+    @model_validator(mode="after")
+    def one(self) -> Self:
+        known = [name for name in type(self).model_fields if name not in _OPTIONS]
+        chosen = [name for name in known if getattr(self, name) is not None]
+        if len(chosen) != 1:
+            raise ValueError(f"write exactly one of {', '.join(known)}; found {chosen or 'none'}")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The key that was written."""
+        names = (name for name in type(self).model_fields if name not in _OPTIONS)
+        return next(name for name in names if getattr(self, name) is not None)
+
+
+def _compiles(pattern: str) -> str:
     try:
-        re.compile(pattern)
+        if "{{" not in pattern:  # a template is checked again once it is rendered
+            re.compile(pattern)
     except re.error as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+    return pattern
 
 
-def exactly_one(model: M) -> M:
-    chosen = _chosen(model)
-    if len(chosen) != 1:
-        known = [name for name in type(model).model_fields if name not in _OPTIONS]
-        raise ValueError(f"write exactly one of {', '.join(known)}; found {chosen or 'none'}")
-    return model
-
-
-def kind_of(model: BaseModel) -> str:
-    return _chosen(model)[0]
-
-
-def _chosen(model: BaseModel) -> list[str]:
-    names = [name for name in type(model).model_fields if name not in _OPTIONS]
-    return [name for name in names if getattr(model, name) is not None]
+RegularExpression = Annotated[str, AfterValidator(_compiles)]

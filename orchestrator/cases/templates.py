@@ -20,7 +20,7 @@ Value = str | int
 MARKS = ("{{", "}}", "{%", "{#")
 MAX_TEMPLATE = 200_000
 _ALLOWED = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Filter,
+    nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Filter,
     nodes.Add, nodes.Sub, nodes.Concat,
 )  # fmt: skip
 
@@ -70,18 +70,18 @@ def inspect(text: str) -> frozenset[str]:
     if len(text) > MAX_TEMPLATE:
         raise BadTemplate(f"the template has more than {MAX_TEMPLATE} characters; make it shorter")
     try:
-        tree = environment().parse(text)
+        found = list(environment().parse(text).find_all(nodes.Node))
     except TemplateSyntaxError as error:
         raise BadTemplate(f"{error.message}; write {{{{ name }}}}") from error
     except RecursionError as error:
         raise BadTemplate("nested too deep; write {{ name }}") from error
-    for node in _all_nodes(tree):
+    for node in found:
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
             raise BadTemplate(f"{node.name!r} is not a filter; {_hint(node.name, FILTERS)}")
         if not isinstance(node, _ALLOWED):
             kind = type(node).__name__.lower()
             raise BadTemplate(f"a template may not contain a {kind}; write {{{{ name }}}}")
-    return frozenset(node.name for node in tree.find_all(nodes.Name))
+    return frozenset(node.name for node in found if isinstance(node, nodes.Name))
 
 
 def undefined(names: frozenset[str], known: Mapping[str, object]) -> str:
@@ -105,15 +105,6 @@ def render_text(text: str, values: Mapping[str, Value]) -> str:
 def _compiled(text: str) -> Template:
     inspect(text)
     return environment().from_string(text)
-
-
-def _all_nodes(tree: nodes.Node) -> list[nodes.Node]:
-    waiting, found = [tree], []
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        waiting += node.iter_child_nodes()
-    return found
 
 
 def _hint(name: str, known: Mapping[str, object]) -> str:

@@ -58,32 +58,33 @@ class Document:
 
     def scalars(self) -> Iterator[tuple[Location, str, int]]:
         """Every string value, with its location and line."""
-        waiting: list[tuple[Location, yaml.Node]] = [((), self.root)]
-        while waiting:
-            location, node = waiting.pop()
-            if isinstance(node, yaml.ScalarNode):
-                if node.tag == "tag:yaml.org,2002:str":
-                    yield location, node.value, node.start_mark.line + 1
-            else:
-                waiting += [((*location, key), child) for key, child, _ in _children(node)]
+        for location, node in self._nodes():
+            if node.tag == "tag:yaml.org,2002:str":
+                yield location, node.value, node.start_mark.line + 1
 
     def repeated(self) -> Iterator[tuple[str, int]]:
         """Keys that one mapping has twice, with the line of the second."""
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
+        for _, node in self._nodes():
             seen: set[str | int] = set()
-            for key, child, line in _children(node):
-                if isinstance(node, yaml.MappingNode) and key in seen:
+            for key, _, line in _children(node):
+                if key in seen:
                     yield str(key), line
                 seen.add(key)
-                waiting.append(child)
+
+    def _nodes(self) -> Iterator[tuple[Location, yaml.Node]]:
+        waiting: list[tuple[Location, yaml.Node]] = [((), self.root)]
+        while waiting:
+            location, node = waiting.pop()
+            yield location, node
+            waiting += [((*location, key), child) for key, child, _ in _children(node)]
 
 
 def read_document(text: str) -> Document:
     """Raises BadDocument where the text is not one YAML document of safe types."""
     try:
-        return _read(text)
+        loader = _CaseYamlLoader(text)
+        root = loader.get_single_node()
+        data = loader.construct_document(root) if root else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(filter(None, (error.context, error.problem)))
@@ -97,17 +98,9 @@ def read_document(text: str) -> Document:
     except (ValueError, OverflowError, TypeError) as error:
         # A safe type refused the value: a date such as 2031-02-30, a mapping as a key.
         raise BadDocument(1, f"not YAML: {error}; put such values in quotes") from error
-
-
-def _read(text: str) -> Document:
-    loader = _CaseYamlLoader(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            raise BadDocument(1, "the file is empty; write a case")
-        return Document(loader.construct_document(node), node)
-    finally:
-        loader.dispose()
+    if root is None:
+        raise BadDocument(1, "the file is empty; write a case")
+    return Document(data, root)
 
 
 def _children(node: yaml.Node) -> list[tuple[str | int, yaml.Node, int]]:

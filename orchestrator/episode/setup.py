@@ -9,11 +9,9 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from ..cases.model import (
-    MOMENT,
     AddContact,
     AddEvent,
     MakeFolder,
@@ -24,6 +22,7 @@ from ..cases.model import (
     SetSetting,
     SetupStep,
 )
+from ..cases.templates import milliseconds
 from ..device.phone import Device
 from ..device.providers import quoted
 from ..errors import EmufarmError
@@ -152,8 +151,7 @@ def _event(device: Device, wanted: AddEvent) -> tuple[str, Proof]:
     calendars = _ids(device, CALENDARS, f"calendar_access_level>={MAY_WRITE}")
     if not calendars:
         raise SetupNotSeen(f"event {wanted.title!r}: the phone has no calendar to write into")
-    start = datetime.strptime(wanted.start, MOMENT).replace(tzinfo=UTC)
-    begin = round(start.timestamp() * 1000)
+    begin = milliseconds(wanted.start)
     proof = _one_more(device, EVENTS, f"title={quoted(wanted.title)} AND dtstart={begin}")
     values: dict[str, str | int] = {
         "calendar_id": min(calendars),

@@ -247,6 +247,12 @@ def test_deep_nesting_is_refused_before_it_costs_anything(write: Write) -> None:
     assert "nested more than 20 deep" in line
 
 
+def test_a_template_that_is_too_deep_to_walk_is_a_mistake(write: Write) -> None:
+    goal = f"goal: '{{{{ {'+'.join(['site'] * 3000)} }}}}'"
+    text = "\n".join(goal if line.startswith("goal:") else line for line in RIGHT.splitlines())
+    assert any("goal: nested too deep" in line for line in told(write(text=text)))
+
+
 def test_aliases_that_would_make_gigabytes_are_refused(write: Write) -> None:
     bomb = "a: &a [x]\n" + "".join(
         f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(9)

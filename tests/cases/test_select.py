@@ -108,13 +108,6 @@ def test_a_case_is_found_by_id_tag_and_variant(write: Write) -> None:
     assert kept("other") == []
 
 
-def test_tags_must_all_be_there(write: Write) -> None:
-    case = load_cases(write())[0].case
-    assert selection(tags=["files"])(case, "benign")
-    assert not selection(tags=["files", "web"])(case, "benign")
-    assert not selection(tags=["file"])(case, "benign")
-
-
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
