@@ -117,7 +117,8 @@ class RunResources(Protocol):
 
     def fleet(self, order: FleetOrder, on_fact: OnFact) -> Fleet:
         """A fleet that starts when it is entered. `on_fact` is called on the event loop and must
-        not block. Raises OSError where the order's work folder cannot be written."""
+        not block. Raises OSError where the order's work folder cannot be written, EmufarmError
+        where the backend does not answer."""
         ...
 
     async def salvage(self) -> bool:

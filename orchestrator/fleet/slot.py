@@ -85,7 +85,7 @@ class Slot:
         self.reason = text.strip() or f"{kind}, exit code {exit_code}"
         self._cause = cause
         self._troubles += 1
-        if kind != "device_lost" or cause not in DISRUPTIONS:
+        if kind == "device_not_started" or cause not in DISRUPTIONS:
             self._failures += 1
         self._on_fact(DeviceFact(self.device, kind, cause, exit_code, self.reason))
 

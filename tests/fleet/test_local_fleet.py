@@ -62,6 +62,18 @@ async def test_a_killed_supervisor_is_a_lost_device(trial: LocalTrial) -> None:
         assert fleet.slots[0].device == "slot-00.1"  # reported before another takes its place
 
 
+async def test_a_supervisor_that_does_not_answer_in_time_is_reported_so(
+    trial: LocalTrial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an exit code: that it ended was our doing."""
+    monkeypatch.setattr("orchestrator.fleet.local.device.START_S", 0.0)
+    async with trial.fleet("wait 0", starts=1) as fleet:
+        await ended(fleet)
+    fact = await trial.fact()
+    assert (fact.kind, fact.cause) == ("device_not_started", Cause.START_TIMEOUT)
+    assert fact.exit_code is None
+
+
 async def test_an_ended_fleet_holds_no_port(
     trial: LocalTrial, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from orchestrator.fleet import slot as slots
-from orchestrator.fleet.fact import DeviceFact
+from orchestrator.fleet.fact import DeviceFact, FactKind
 from orchestrator.fleet.slot import NoMorePairs, Slot
 from orchestrator.outcome import DISRUPTIONS, Cause
 
@@ -28,7 +28,11 @@ def lived(pair: Pair, *, starts: int = 5, first: int = 1) -> tuple[Slot, list[De
 
 
 def losing(
-    cause: Cause, *, times: int = 1_000_000, commits: Callable[[int], bool] = lambda pair: False
+    cause: Cause,
+    *,
+    times: int = 1_000_000,
+    kind: FactKind = "device_lost",
+    commits: Callable[[int], bool] = lambda pair: False,
 ) -> Pair:
     """Pairs that are lost by this cause, so often, some after a commit; then one that finishes."""
     count = 0
@@ -39,7 +43,7 @@ def losing(
         if commits(count):
             slot.committed()
         if count <= times:
-            slot.report("device_lost", cause, None, "gone")
+            slot.report(kind, cause, None, "gone")
         return count > times
 
     return pair
@@ -58,9 +62,10 @@ def test_starts_before_a_commit_do_not_count() -> None:
     assert (slot.state, slot.device, len(facts)) == ("finished", "slot-00.21", 20)
 
 
+@pytest.mark.parametrize("kind", ["device_lost", "worker_lost"])
 @pytest.mark.parametrize("cause", sorted(DISRUPTIONS))
-def test_a_disruption_that_is_nobodys_fault_is_free(cause: Cause) -> None:
-    slot, facts = lived(losing(cause, times=50), starts=2)
+def test_a_disruption_that_is_nobodys_fault_is_free(cause: Cause, kind: FactKind) -> None:
+    slot, facts = lived(losing(cause, times=50, kind=kind), starts=2)
     assert (slot.state, len(facts)) == ("finished", 50)
 
 

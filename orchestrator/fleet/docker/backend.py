@@ -22,7 +22,6 @@ from ...pins.profile import FILE as PROFILE
 from ...pins.profile import IMAGES_VARIABLE, Profile, images_folder
 from ..blocking import finish
 from ..container_layout import CONTROL_TOKEN, GIVEN_FOLDER
-from ..emulator_command import EmulatorCommand
 from ..fact import OnFact
 from ..fleet import SlotFleet
 from ..port import FleetOrder
@@ -94,10 +93,8 @@ class DockerResources:
         labels = self.owner.labels
         image = self.backend.worker_image
         make_volume(self.engine, self.volume, {**labels, IMAGE: image})  # or finds it
-        found = [
-            each for each in networks(self.engine, self.owner.label) if each.name == self.network
-        ]
-        network = found[0] if found else make_network(self.engine, self.network, labels)
+        found = {each.name: each for each in networks(self.engine, self.owner.label)}
+        network = found.get(self.network) or make_network(self.engine, self.network, labels)
         self.host = network.gateway
         if not self.host:
             raise UsageError(
@@ -126,11 +123,8 @@ class DockerResources:
                 (Mount(f"{GIVEN_FOLDER}/{CONTROL_TOKEN}", str(given / CONTROL_TOKEN)),),
                 kvm=profile.kvm,
             ),
-            coordinator=order.coordinator,
+            order=order,
             profile=profile.name,
-            noise=EmulatorCommand((), order.noise),
-            boot_s=order.boot_s,
-            last_word_s=order.last_word_s,
             seal_s=self.backend.seal_s,
             logs=self._logs,
             agents=self.backend.agent is not None,

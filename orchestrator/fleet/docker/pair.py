@@ -154,7 +154,7 @@ class DockerPair:
         if outage and cause is not Cause.OUT_OF_MEMORY:
             cause = Cause.ENGINE_AWAY
         elif state and state.exit_code is None:
-            cause = Cause.UNUSABLE
+            cause = Cause.UNUSABLE if started else Cause.START_TIMEOUT
         kind: FactKind = "device_lost" if started else "device_not_started"
         self._slot.report(kind, cause, end_code(state), text)
 

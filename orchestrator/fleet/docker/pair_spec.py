@@ -10,6 +10,7 @@ from ...pins.image_lock import IMAGE_FILE
 from ...worker.arguments import WorkerArguments
 from ..container_layout import CONTROL_PORT, CONTROL_TOKEN, DEVICE_DISK, GIVEN_FOLDER, STAGING
 from ..emulator_command import EmulatorCommand
+from ..port import FleetOrder
 from ..slot import Slot
 from .containers import ContainerLimits, ContainerSpec, Mount
 from .engine import Engine
@@ -39,18 +40,15 @@ class DockerPairSettings:
     volume: str  # a slot's staging is a folder of it
     worker: ContainerTemplate
     device: ContainerTemplate
-    coordinator: str  # its URL
+    order: FleetOrder
     profile: str
-    noise: EmulatorCommand  # what is added to the command in the device's image
-    boot_s: float
-    last_word_s: float
     seal_s: float  # for a worker to notice that its device is gone, and to send what it has
     logs: Path  # the workers' output; kept
     agents: bool  # whether the run's agent comes in an image
 
     def worker_spec(self, slot: Slot) -> ContainerSpec:
         arguments = WorkerArguments(
-            coordinator=self.coordinator,
+            coordinator=self.order.coordinator,
             token_file=Path(GIVEN_FOLDER, WORKER_TOKEN),
             device=slot.device,
             control_port=CONTROL_PORT,
@@ -58,14 +56,15 @@ class DockerPairSettings:
             staging=Path(STAGING, slot.name),
             lock=Path(GIVEN_FOLDER, IMAGE_FILE),
             profile=self.profile,
-            boot_s=self.boot_s,
+            boot_s=self.order.boot_s,
         )
         volume = Mount(STAGING, self.volume, volume=True)
         return self._spec(self.worker, slot, WORKER, arguments.words(), self.network, volume)
 
     def device_spec(self, slot: Slot, worker: str) -> ContainerSpec:
         """In its worker's network namespace."""
-        words = ["--last-word", str(self.last_word_s), "--", *self.noise.for_slot(slot.number)]
+        noise = EmulatorCommand((), self.order.noise)  # the rest of the command is in the image
+        words = ["--last-word", str(self.order.last_word_s), "--", *noise.for_slot(slot.number)]
         namespace, disk = f"container:{worker}", Mount(DEVICE_DISK, volume=True)
         return self._spec(self.device, slot, DEVICE, words, namespace, disk)
 

@@ -56,19 +56,16 @@ class LocalResources:
         token.touch(mode=0o600)
         token.write_text(order.secret)
         settings = LocalPairSettings(
+            order=order,
             golden=self.backend.golden,
             emulator=EmulatorCommand(self.backend.emulator, order.noise),
             lock=self.backend.lock,
             profile=self.backend.profile,
             worker=self.backend.worker,
             worker_env={name: os.environ[name] for name in _WORKER_VARIABLES if name in os.environ},
-            coordinator=order.coordinator,
             token_file=token,
-            work=order.work,
             staging=self.run / STAGING,
             logs=self.run / "logs",
-            boot_s=order.boot_s,
-            last_word_s=order.last_word_s,
             seal_s=self.backend.seal_s,
         )
         return SlotFleet(LocalPairs(settings), order, on_fact)

@@ -21,6 +21,7 @@ from ...worker.arguments import WorkerArguments
 from ...worker.exit_codes import WorkerExit
 from ..blocking import finish
 from ..emulator_command import EmulatorCommand
+from ..port import FleetOrder
 from ..slot import Slot
 from .device import DeviceNotStarted, Golden, LocalDevice, device_env, tail
 from .process import WorkerProcess, exited, shell_exit_code
@@ -30,19 +31,16 @@ from .process import WorkerProcess, exited, shell_exit_code
 class LocalPairSettings:
     """What all pairs of a local fleet have in common."""
 
+    order: FleetOrder
     golden: Golden
     emulator: EmulatorCommand
     lock: Path  # the image's
     profile: str
     worker: tuple[str, ...]  # the program that takes a worker's arguments
     worker_env: Mapping[str, str]
-    coordinator: str  # its URL
     token_file: Path  # the workers' secret
-    work: Path  # the devices' copies, removed with them
     staging: Path  # sealed bundles on their way; kept
     logs: Path  # the workers' output; kept
-    boot_s: float
-    last_word_s: float
     seal_s: float  # for a worker to notice that its device is gone, and to send what it has
 
 
@@ -55,17 +53,16 @@ class LocalPair:
     async def run(self) -> bool:
         """True once the worker has left for good; False where this device is of no more use."""
         settings, slot = self._settings, self._slot
-        folder = settings.work / slot.device
+        folder = settings.order.work / slot.device
         device = LocalDevice(
             folder, settings.golden, settings.emulator.for_slot(slot.number), adb=adb_binary(),
-            env=device_env(), last_word_s=settings.last_word_s,
+            env=device_env(), last_word_s=settings.order.last_word_s,
         )  # fmt: skip
         try:
             try:
                 await self._start(device)
             except (EmufarmError, OSError) as error:
-                code = _exit_code(device)
-                slot.report("device_not_started", _start_cause(error, code), code, str(error))
+                slot.report("device_not_started", *_why_not_started(error, device), str(error))
                 return False
             try:
                 return await self._keep(device)
@@ -131,7 +128,7 @@ class LocalPair:
         staging = self._settings.staging / self._slot.name
         staging.mkdir(parents=True, exist_ok=True)
         return WorkerArguments(
-            coordinator=self._settings.coordinator,
+            coordinator=self._settings.order.coordinator,
             token_file=self._settings.token_file,
             device=self._slot.device,
             control_port=device.control_port,
@@ -139,7 +136,7 @@ class LocalPair:
             staging=staging,
             lock=self._settings.lock,
             profile=self._settings.profile,
-            boot_s=self._settings.boot_s,
+            boot_s=self._settings.order.boot_s,
             tied=True,
         )
 
@@ -166,7 +163,14 @@ def _exit_code(device: LocalDevice) -> int | None:
     return None if code is None else shell_exit_code(code)
 
 
-def _start_cause(error: Exception, code: int | None) -> Cause:
-    if isinstance(error, DeviceNotStarted):
-        return Cause.START_TIMEOUT if error.timed_out else exit_cause(code)
-    return Cause.RUNTIME_ERROR if isinstance(error, OSError) else Cause.CONFIG_ERROR
+def _why_not_started(error: Exception, device: LocalDevice) -> tuple[Cause, int | None]:
+    match error:
+        case DeviceNotStarted(timed_out=True):
+            return Cause.START_TIMEOUT, None  # we ended it
+        case DeviceNotStarted():
+            code = _exit_code(device)
+            return exit_cause(code), code
+        case OSError():
+            return Cause.RUNTIME_ERROR, None
+        case _:  # no free port, for example
+            return Cause.CONFIG_ERROR, None
