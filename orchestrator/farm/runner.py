@@ -149,11 +149,11 @@ def start(
 
 def carry_out(job: Job, on_event: OnEvent) -> Run:
     """Execute a prepared run, and write its report."""
+    plan, episodes = job.plan, len(job.plan.episodes)
     on_event(
         Notice(
-            f"run {job.run}: {len(job.plan.episodes)} episodes of {len(job.plan.cases)} cases, "
-            f"agent {job.plan.agent}, {job.devices} phones, {job.backend.name}, "
-            f"plan {job.plan.digest[:12]}"
+            f"run {job.run}: {episodes} episodes of {len(plan.cases)} cases, agent {plan.agent}, "
+            f"{min(job.devices, episodes)} phones, {job.backend.name}, plan {plan.digest[:12]}"
         )
     )
     blocking(lambda interrupted: execute(job, on_event, interrupted), on_event)
