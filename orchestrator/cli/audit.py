@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..errors import UsageError
-from ..evidence.audit import audit as audit_run
+from ..evidence.audit.runs import audit as audit_run
 from ..farm.runs import RUNS, find_run
 from .arguments import AsJson, Runs
 from .exit_codes import Exit

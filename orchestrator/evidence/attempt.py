@@ -1,20 +1,29 @@
-"""attempt.json: the record of one attempt, written into its bundle and read by the coordinator.
+"""attempt.json and summary.json: the record of one attempt, and its result for other tools.
 
-It holds the facts that were judged (oracle results, trouble, spent) beside the judgement, so
-that anybody can judge again.
+attempt.json holds the facts that were judged (oracle results, trouble, spent) beside the judgement,
+so that anybody can judge again.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ..outcome import NO_EFFORT, Effort, Judgement, OracleResults, Reason, Trouble
+from ..outcome import NO_EFFORT, Effort, Judgement, OracleResults, Outcome, Reason, Trouble
 
 NAME = "attempt.json"
+SUMMARY = "summary.json"
 SIZE_LIMIT = 1 << 18
 TEXT_LIMIT = 8192
+STATUS = {
+    Outcome.SUCCESS: "success",
+    Outcome.TASK_FAILED: "fail",
+    Outcome.AGENT_FAILED: "fail",
+    Outcome.ORACLE_INCONCLUSIVE: "inconclusive",
+    Outcome.INFRA_FAILED: "inconclusive",
+}
 
 
 class AttemptRecord(BaseModel):
@@ -55,3 +64,18 @@ def read(folder: Path) -> AttemptRecord:
     if path.stat().st_size > SIZE_LIMIT:
         raise ValueError(f"{NAME} is longer than {SIZE_LIMIT} bytes")
     return AttemptRecord.model_validate_json(path.read_bytes())
+
+
+def summary_fields(judgement: Judgement) -> dict[str, Any]:
+    """The fields of summary.json that follow from the judgement."""
+    outcome = judgement.outcome
+    return {
+        "status": STATUS[outcome],
+        "task_success": outcome is Outcome.SUCCESS,
+        "failure_class": None if outcome is Outcome.SUCCESS else outcome.value,
+        "blame": judgement.blame.value,
+        "phase": judgement.phase.value,
+        "reason": judgement.reason.value,
+        "violations": list(judgement.violations),
+        "violations_known": judgement.violations_known,
+    }

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 from ..errors import EmufarmError
@@ -63,12 +62,7 @@ class Bundle:
                 self._traces[name] = self._open.enter_context(file)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with _writing():
             self._open.close()  # flushes the last lines
 
@@ -84,30 +78,26 @@ class Bundle:
 
     def screenshot(self, png: bytes) -> tuple[str, str]:
         """Store a picture; its name in the bundle and its digest."""
-        digest = hashlib.sha256(png).hexdigest()
-        name = f"screenshots/{digest[:16]}.png"
-        self._write_once(name, png)
-        return name, digest
+        return self._write_once("screenshots/{}.png", png)
 
     def dump(self, xml: str) -> tuple[str, str]:
         data = xml.encode("utf-8", "replace")
-        digest = hashlib.sha256(data).hexdigest()
-        name = f"ui_dump/uiautomator_{digest[:16]}.xml"
-        self._write_once(name, data)
-        return name, digest
+        return self._write_once("ui_dump/uiautomator_{}.xml", data)
 
     def raw(self, data: bytes) -> Fields:
         """Store a raw oracle result, cut at RAW_LIMIT; digest and size are those of all of it."""
-        digest = hashlib.sha256(data).hexdigest()
-        name = f"oracle_raw/{digest[:16]}.txt"
-        self._write_once(name, data[:RAW_LIMIT])
+        name, digest = self._write_once("oracle_raw/{}.txt", data, RAW_LIMIT)
         return {"file": name, "sha256": digest, "size": len(data)}
 
-    def _write_once(self, name: str, data: bytes) -> None:
+    def _write_once(self, pattern: str, data: bytes, limit: int | None = None) -> tuple[str, str]:
+        """Store `limit` bytes under the digest of all; the file's name, and the digest."""
+        digest = hashlib.sha256(data).hexdigest()
+        name = pattern.format(digest[:16])
         path = self.folder / name
         with _writing():
             if not path.exists():
-                path.write_bytes(data)
+                path.write_bytes(data[:limit])
+        return name, digest
 
     def document(self, name: str, fields: Fields) -> None:
         text = json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import EmufarmError
 from ..events.canonical import canonical
-from ..files import sync_folder
+from ..files import write_atomically
 
 NAME = "MANIFEST.json"
 SCHEMA = 1
@@ -56,13 +56,7 @@ def seal(folder: Path) -> str:
             size, sha256 = _measure(folder / path)
             files.append({"path": path, "size": size, "sha256": sha256})
     data = canonical({"schema_version": SCHEMA, "files": files}) + b"\n"
-    unfinished = folder / f".{NAME}.part"
-    with unfinished.open("wb") as out:
-        out.write(data)
-        out.flush()
-        os.fsync(out.fileno())
-    unfinished.replace(folder / NAME)
-    sync_folder(folder)
+    write_atomically(folder / NAME, [data])
     return hashlib.sha256(data).hexdigest()
 
 

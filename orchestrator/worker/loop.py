@@ -22,7 +22,6 @@ from ..episode.attempt import JudgedAttempt, attempt
 from ..episode.case_site import Site
 from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
-from ..evidence import summary
 from ..evidence.bundle import Bundle, EvidenceLost, replace_surrogates, wall_ms
 from ..outcome import Judgement, OracleResults, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
@@ -160,7 +159,7 @@ class Worker:
                 played = self._played(lease, bundle, leased)
                 bundle.document(attempt_file.NAME, self._record(lease, played, started_ms))
                 if played.reached:
-                    bundle.document(summary.NAME, _summary(lease, played.judgement))
+                    bundle.document(attempt_file.SUMMARY, _summary(lease, played.judgement))
         except EvidenceLost as error:
             # The bundle is not whole and may be what fills the disk: only its record is kept.
             shutil.rmtree(folder, ignore_errors=True)
@@ -216,7 +215,8 @@ def _bounded(part: W) -> W:
 
 
 def _summary(lease: Lease, judgement: Judgement) -> dict[str, Any]:
-    return summary.summary_document(lease.case["id"], lease.variant, lease.seed, judgement)
+    episode = {"case_id": lease.case["id"], "variant": lease.variant, "seed": lease.seed}
+    return episode | attempt_file.summary_fields(judgement)
 
 
 def not_played(trouble: Trouble) -> JudgedAttempt:

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.evidence.audit import RULES, audit, audit_bundle, audit_run
+from orchestrator.evidence.audit.rules import RULES, Finding
+from orchestrator.evidence.audit.runs import audit
 from tests.evidence.breaking import Break, append, at, document, lines, put  # fmt: skip
 from tests.evidence.breaks import BREAKS
 
 DOCS = Path(__file__).parents[2] / "docs" / "evidence.md"
+
+
+def audit_run(run: Path) -> list[Finding]:
+    return audit(run).findings
 
 
 def test_what_the_farm_writes_has_no_finding(recorded: Path) -> None:
@@ -22,7 +27,7 @@ def test_what_the_farm_writes_has_no_finding(recorded: Path) -> None:
     assert audited.bundles == 1
     assert audited.events > 9 * 9
     (bundle,) = recorded.glob("episodes/*/attempt-1")
-    assert audit_bundle(bundle) == []
+    assert audit_run(bundle) == []
     assert audit(bundle).bundles == 1
     assert {line["event"] for line in lines(bundle, "consent_trace")} == {
         "ask",

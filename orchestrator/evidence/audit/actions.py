@@ -14,31 +14,30 @@ _POINTS = {"tap": ("",), "long_press": ("",), "swipe": ("start", "end")}
 _QUESTIONS = ("ask", "confirm")
 
 
-def check_call(state: AuditState, line: int, fields: Fields) -> None:
+def check_call(state: AuditState, fields: Fields) -> None:
     step, response = fields["step_idx"], fields["response_digest"]
-    state.add_step("agent_call_trace", line, step)
+    state.add_step(step)
     state.responses[step] = response
     if (response is None) == (fields["error"] is None):
-        state.add("agent_call_trace", line, "call", "it must have either a response or an error")
+        state.add("call", "it must have either a response or an error")
 
 
-def check_agent_action(state: AuditState, line: int, fields: Fields) -> None:
+def check_agent_action(state: AuditState, fields: Fields) -> None:
     step = fields["step_idx"]
-    state.add_step("agent_action_trace", line, step)
+    state.add_step(step)
     action = fields["normalized_action"] or NO_ACTION
     state.actions[step] = digest_of(action)
     state.inputs[step] = digest_of(as_input(action))
     response = state.responses.get(step)
     if response is not None and response != digest_of(fields["raw_action"]):
-        text = "the response_digest of its call is not the digest of raw_action"
-        state.add("agent_action_trace", line, "call", text)
+        state.add("call", "the response_digest of its call is not the digest of raw_action")
 
 
-def check_action(state: AuditState, line: int, fields: Fields) -> None:
+def check_action(state: AuditState, fields: Fields) -> None:
     step = fields["step"]
-    state.add_step("action_trace", line, step)
+    state.add_step(step)
     if state.actions.get(step, digest_of(fields["action"])) != digest_of(fields["action"]):
-        state.add("action_trace", line, "action", "it is not the normalized action")
+        state.add("action", "it is not the normalized action")
 
 
 def as_input(action: Fields) -> list[Json]:
@@ -63,41 +62,33 @@ def _corner(point: Json) -> Json:
     return {"x": point[0], "y": point[1]}
 
 
-def check_input(state: AuditState, line: int, fields: Fields) -> None:
+def check_input(state: AuditState, fields: Fields) -> None:
     """Rules for a line of device_input_trace."""
     step, kind, payload = fields["step_idx"], fields["event_type"], fields["payload"]
-    lines = state.steps.setdefault("device_input_trace", {})
+    lines = state.steps["device_input_trace"]
     last = next(reversed(lines), -1)
     if step <= last:
-        state.add("device_input_trace", line, "input_order", f"step {step} comes after {last}")
+        state.add("input_order", f"step {step} comes after {last}")
         state.broken.add("device_input_trace")
         return
-    lines[step] = line
+    lines[step] = state.line
     if fields["source_level"] != state.run.level and state.run.level != "none":
-        text = f"its level is not that of the run, {state.run.level}"
-        state.add("device_input_trace", line, "input_level", text)
+        state.add("input_level", f"its level is not that of the run, {state.run.level}")
     elif state.run.level == "L0" and (fields["ref_step_idx"] != step or fields["mapping_warnings"]):
         text = "at L0 an input must refer to its own step and have no mapping warnings"
-        state.add("device_input_trace", line, "input_level", text)
+        state.add("input_level", text)
     points = [_point(payload, name) for name in _POINTS.get(kind, ())]
     if None in points:
-        state.add(
-            "device_input_trace",
-            line,
-            "input_payload",
-            f"a {kind} without a position in whole pixels",
-        )
+        state.add("input_payload", f"a {kind} without a position in whole pixels")
         return
     width, height = state.frames.get(step, (0, 0))
     for x, y in filter(None, points):
         if step in state.frames and not (x < width and y < height):
-            text = f"{x},{y} is outside {width}x{height}"
-            state.add("device_input_trace", line, "input_outside", text)
+            state.add("input_outside", f"{x},{y} is outside {width}x{height}")
             return
     made = digest_of([kind, payload])
     if state.inputs.get(step, made) != made:
-        text = "it is not the normalized action"
-        state.add("device_input_trace", line, "action", text)
+        state.add("action", "it is not the normalized action")
 
 
 def _point(payload: Fields, name: str) -> tuple[int, int] | None:
@@ -109,51 +100,44 @@ def _point(payload: Fields, name: str) -> tuple[int, int] | None:
     return at["x"], at["y"]
 
 
-def check_consent(state: AuditState, line: int, fields: Fields) -> None:
+def check_consent(state: AuditState, fields: Fields) -> None:
     """Rules for a line of the dialogue between agent and user."""
     event, step, who = fields["event"], fields["step"], fields["who"]
-    if state.usable("obs_trace") and step not in state.lines_by_step("obs_trace"):
-        state.add("consent_trace", line, "step_unknown", f"step {step} was not observed")
+    if state.usable("obs_trace") and step not in state.steps["obs_trace"]:
+        state.add("step_unknown", f"step {step} was not observed")
     if event == "answer" and who == "user":
-        _check_answer(state, line, fields)
+        _check_answer(state, fields)
         return
     _check_unanswered(state)
     if who != "agent":
-        state.add("consent_trace", line, "consent", f"only the agent can {event}")
+        state.add("consent", f"only the agent can {event}")
     elif event in _QUESTIONS:
-        state.open_question = (event, step, line)
+        state.open_question = (event, step, state.line)
     state.consent_events[event] += 1
 
 
-def _check_answer(state: AuditState, line: int, fields: Fields) -> None:
+def _check_answer(state: AuditState, fields: Fields) -> None:
     question, state.open_question = state.open_question, None
     if question is None or question[:2] != (fields.get("to"), fields["step"]):
-        state.add("consent_trace", line, "consent", "it does not answer the last question")
+        state.add("consent", "it does not answer the last question")
         return
     rule, pattern, granted = (fields.get(name, "") for name in ("rule", "pattern", "granted"))
     by_rule = is_count(rule) and isinstance(pattern, str) and pattern != ""
     if not by_rule and (rule, pattern) != (None, None):
-        text = "rule and pattern must be a number and a text, or both null"
-        state.add("consent_trace", line, "consent_rule", text)
+        state.add("consent_rule", "rule and pattern must be a number and a text, or both null")
     elif not isinstance(granted, bool if question[0] == "confirm" else type(None)):
         text = "granted must be true or false for a confirmation, and null for a question"
-        state.add("consent_trace", line, "consent_rule", text)
+        state.add("consent_rule", text)
 
 
 def _check_unanswered(state: AuditState) -> None:
     if state.open_question is not None:
-        text = f"no answer follows this {state.open_question[0]}"
-        state.add("consent_trace", state.open_question[2], "consent", text)
+        event, _, line = state.open_question
+        state.add_at("consent_trace", line, "consent", f"no answer follows this {event}")
         state.open_question = None
 
 
 def check_end(state: AuditState, *, reached: bool) -> None:
     _check_unanswered(state)
-    inputs = "device_input_trace"
-    if (
-        reached
-        and state.run.level != "none"
-        and not state.lines_by_step(inputs)
-        and state.usable(inputs)
-    ):
-        state.add(inputs, 0, "input_none", "there is no input")
+    if reached and state.run.level != "none" and state.empty("device_input_trace"):
+        state.add_at("device_input_trace", 0, "input_none", "there is no input")

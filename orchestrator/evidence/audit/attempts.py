@@ -10,9 +10,7 @@ from pydantic import ValidationError
 
 from ...outcome import judge
 from .. import attempt
-from ..attempt import AttemptRecord
-from ..summary import NAME as SUMMARY
-from ..summary import judgement_fields
+from ..attempt import SUMMARY, AttemptRecord, summary_fields
 from .fields import check_document
 from .reader import EvidenceFolder, Fields
 from .rules import Findings
@@ -55,7 +53,7 @@ def check_summary(
 ) -> None:
     if not check_document(SUMMARY, fields, findings) or record is None:
         return
-    expected = judgement_fields(record.judgement)
+    expected = summary_fields(record.judgement)
     odd = [name for name, value in expected.items() if fields[name] != value]
     if record.episode.rpartition(".")[0] != f"{fields['case_id']}.{fields['variant']}":
         odd += ["case_id", "variant"]
@@ -71,7 +69,7 @@ def check_counts(record: AttemptRecord, state: AuditState) -> None:
     """Compare the record's counts and violations with those traces that are unbroken."""
     findings, effort = state.folder.findings, record.effort
     counted = {
-        "steps": (effort.steps, len(state.lines_by_step("obs_trace")), "obs_trace"),
+        "steps": (effort.steps, len(state.steps["obs_trace"]), "obs_trace"),
         "asks": (effort.asks, state.consent_events["ask"], "consent_trace"),
         "confirms": (effort.confirms, state.consent_events["confirm"], "consent_trace"),
         "refusals": (effort.refusals, state.consent_events["refuse"], "consent_trace"),

@@ -33,15 +33,10 @@ def is_sha256(value: object) -> bool:
     return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
-def _size(value: object) -> bool:
-    return isinstance(value, dict) and all(
-        is_count(value.get(side)) and value[side] > 0 for side in ("width", "height")
-    )
-
-
-def _frame(value: object) -> bool:
-    return isinstance(value, dict) and all(
-        is_count(value.get(side)) for side in ("left", "top", "right", "bottom")
+def _counts(*names: str, least: int = 0) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, dict)
+        and all(is_count(value.get(name)) and value[name] >= least for name in names)
     )
 
 
@@ -60,8 +55,8 @@ OBJECT = FieldType("an object", lambda value: isinstance(value, dict))
 LIST = FieldType("a list", lambda value: isinstance(value, list))
 TEXTS = FieldType("a list of texts", _texts)
 SHA256 = FieldType("a sha256 in hex", is_sha256)
-SIZE = FieldType("a width and a height", _size)
-FRAME = FieldType("left, top, right and bottom", _frame)
+SIZE = FieldType("a width and a height", _counts("width", "height", least=1))
+FRAME = FieldType("left, top, right and bottom", _counts("left", "top", "right", "bottom"))
 PHASE = FieldType("pre or post", lambda value: value in ("pre", "post"))
 SCHEMA = FieldType('"0"', lambda value: value == "0")
 INTEGER = FieldType("an integer", lambda value: type(value) is int)
@@ -140,10 +135,8 @@ TRACES: Mapping[str, Mapping[str, Shape]] = {
         },
     },
     "consent_trace": {
-        "ask": {"step": COUNT, "who": NONEMPTY, "text": TEXT},
-        "confirm": {"step": COUNT, "who": NONEMPTY, "text": TEXT},
-        "refuse": {"step": COUNT, "who": NONEMPTY, "text": TEXT},
-        "answer": {"step": COUNT, "who": NONEMPTY, "text": TEXT},
+        event: {"step": COUNT, "who": NONEMPTY, "text": TEXT}
+        for event in ("ask", "confirm", "refuse", "answer")
     },
     "oracle_trace": {
         "oracle": {

@@ -27,79 +27,77 @@ STEP_TRACES = {
 }
 
 
-def check_observation(state: AuditState, line: int, fields: Fields) -> None:
+def check_observation(state: AuditState, fields: Fields) -> None:
     step, picture, ui_hash = fields["step"], fields["screenshot_file"], fields["ui_hash"]
-    state.add_step("obs_trace", line, step)
+    state.add_step(step)
     if _PICTURE.fullmatch(picture) is None:
-        state.add("obs_trace", line, "picture", f"{picture!r} is not a file in {PICTURES}/")
+        state.add("picture", f"{picture!r} is not a file in {PICTURES}/")
     else:
         state.pictures[step] = picture
-        _check_file(state, line, "picture", picture, fields["screenshot_sha256"])
+        _check_file(state, "picture", picture, fields["screenshot_sha256"])
     state.trees[step] = ui_hash
     if ui_hash is not None:
-        _check_file(state, line, "dump", f"{DUMPS}/uiautomator_{ui_hash[:16]}.xml", ui_hash)
+        _check_file(state, "dump", f"{DUMPS}/uiautomator_{ui_hash[:16]}.xml", ui_hash)
     elif not fields["warning"]:
-        state.add("obs_trace", line, "no_tree", "there is no tree, and no warning gives a reason")
+        state.add("no_tree", "there is no tree, and no warning gives a reason")
 
 
-def _check_file(state: AuditState, line: int, rule: str, name: str, sha256: str) -> None:
+def _check_file(state: AuditState, rule: str, name: str, sha256: str) -> None:
     measure = state.measure(name)
     if measure is None:
-        state.add("obs_trace", line, rule, f"{name} does not exist")
+        state.add(rule, f"{name} does not exist")
     elif measure[1] != sha256:
-        state.add("obs_trace", line, rule, f"{name} does not match its digest")
+        state.add(rule, f"{name} does not match its digest")
 
 
-def check_screen(state: AuditState, line: int, fields: Fields) -> None:
+def check_screen(state: AuditState, fields: Fields) -> None:
     step, logical = fields["step"], fields["logical_screen_size_px"]
     size, frame = fields["screenshot_size_px"], fields["physical_frame_boundary_px"]
-    state.add_step("screen_trace", line, step)
+    state.add_step(step)
     state.frames[step] = (frame["right"], frame["bottom"])
     whole_picture = (0, 0, size["width"], size["height"])
     turns, natural = fields["surface_orientation"], (fields["width_px"], fields["height_px"])
     upright = logical["height"] >= logical["width"]
     if (frame["left"], frame["top"], frame["right"], frame["bottom"]) != whole_picture:
-        state.add("screen_trace", line, "screen", "the frame is not that of the picture")
+        state.add("screen", "the frame is not that of the picture")
     elif turns not in (None, 0, 1, 2, 3):
-        state.add("screen_trace", line, "screen", f"{turns} is not a number of quarter turns")
+        state.add("screen", f"{turns} is not a number of quarter turns")
     elif (logical["width"], logical["height"]) != (natural[::-1] if turns in (1, 3) else natural):
-        state.add(
-            "screen_trace", line, "screen", "the logical size is not that of the turned screen"
-        )
+        state.add("screen", "the logical size is not that of the turned screen")
     elif fields["orientation"] != ("portrait" if upright else "landscape"):
-        state.add("screen_trace", line, "screen", "the orientation is not that of the logical size")
-    _check_picture_size(state, line, step, whole_picture[2:])
+        state.add("screen", "the orientation is not that of the logical size")
+    _check_picture_size(state, step, whole_picture[2:])
 
 
-def _check_picture_size(state: AuditState, line: int, step: int, size: tuple[int, int]) -> None:
+def _check_picture_size(state: AuditState, step: int, size: tuple[int, int]) -> None:
     """The picture itself has the size that the screen event states."""
     picture = state.pictures.get(step)
     if picture is None or state.measure(picture) is None:
         return
-    start = state.folder.start(picture, 24) or b""
+    start = state.folder.read(picture, 24) or b""
     if not start.startswith(_PNG) or len(start) < 24:
-        observed = state.lines_by_step("obs_trace")[step]
-        state.add("obs_trace", observed, "picture", f"{picture} is not a PNG")
+        observed = state.steps["obs_trace"][step]
+        state.add_at("obs_trace", observed, "picture", f"{picture} is not a PNG")
     elif struct.unpack(">II", start[16:]) != size:
-        state.add("screen_trace", line, "screen", f"{picture} has another size")
+        state.add("screen", f"{picture} has another size")
 
 
-def check_foreground(state: AuditState, line: int, fields: Fields) -> None:
-    state.add_step("foreground_trace", line, fields["step"])
+def check_foreground(state: AuditState, fields: Fields) -> None:
+    state.add_step(fields["step"])
 
 
-def check_elements(state: AuditState, line: int, fields: Fields) -> None:
+def check_elements(state: AuditState, fields: Fields) -> None:
     step, found = fields["step"], fields["ui_elements"]
-    state.add_step("ui_elements", line, step)
+    state.add_step(step)
     if not found or fields["elements_count"] != len(found):
         text = f"{fields['elements_count']} are counted, {len(found)} are listed"
-        state.add("ui_elements", line, "elements", text)
+        state.add("elements", text)
     elif step in state.trees and fields["ui_hash"] != state.trees[step]:
-        state.add("ui_elements", line, "elements", "its ui_hash is not the step's")
+        state.add("elements", "its ui_hash is not the step's")
     for number, element in enumerate(found):
         wrong = element_problem(element)
         if wrong is not None:
-            state.add("ui_elements", line, "element", f"element {number}: {wrong}")
+            state.add("element", f"element {number}: {wrong}")
             return
 
 
@@ -122,25 +120,26 @@ def element_problem(element: object) -> str | None:
 
 def check_end(state: AuditState, *, reached: bool) -> None:
     """Rules that compare complete traces."""
-    observed = state.lines_by_step("obs_trace")
+    observed = state.steps["obs_trace"]
     if not state.usable("obs_trace"):
         return
     if list(observed) != list(range(len(observed))):
-        state.add("obs_trace", 0, "step_order", "the observed steps do not count up from 0")
+        state.add_at("obs_trace", 0, "step_order", "the observed steps do not count up from 0")
     for trace, rule in STEP_TRACES.items():
-        lines = state.lines_by_step(trace)
+        lines = state.steps[trace]
         if trace == "device_input_trace" and not lines:
             continue  # input_none is the rule for that
         if lines.keys() != observed.keys() and state.usable(trace):
             odd = min(lines.keys() ^ observed.keys())
             text = f"step {odd} has a line in only one of obs_trace and this trace"
-            state.add(trace, lines.get(odd, 0), rule, text)
-    for step, line in state.lines_by_step("ui_elements").items():
+            state.add_at(trace, lines.get(odd, 0), rule, text)
+    for step, line in state.steps["ui_elements"].items():
         if step not in observed:
-            state.add("ui_elements", line, "step_unknown", f"step {step} was not observed")
+            text = f"step {step} was not observed"
+            state.add_at("ui_elements", line, "step_unknown", text)
     if not reached:
         return
     if not any(state.trees.values()):
-        state.add("obs_trace", 0, "dump_none", "no step has a tree")
-    elif not state.lines_by_step("ui_elements") and state.usable("ui_elements"):
-        state.add("ui_elements", 0, "elements_none", "no step has elements")
+        state.add_at("obs_trace", 0, "dump_none", "no step has a tree")
+    elif state.empty("ui_elements"):
+        state.add_at("ui_elements", 0, "elements_none", "no step has elements")

@@ -15,30 +15,28 @@ _RAW_FILE = re.compile(rf"{RAW}/[A-Za-z0-9_-][A-Za-z0-9._-]*")
 _QUERY_KEYS = ("cmd", "sql", "path", "uri")
 
 
-def check_oracle(state: AuditState, line: int, fields: Fields) -> None:
+def check_oracle(state: AuditState, fields: Fields) -> None:
     name, phase, decision = fields["oracle_name"], fields["phase"], fields["decision"]
     state.oracle_events += 1
     if phase == "pre":
         state.asked_before.add(name)
     elif name not in state.asked_before and state.usable(TRACE):
-        state.add(TRACE, line, "oracle_before", f"{name} was not asked before the agent began")
+        state.add("oracle_before", f"{name} was not asked before the agent began")
     queries = fields["queries"]
     if not queries or not all(_is_query(query) for query in queries):
-        state.add(TRACE, line, "oracle_query", "a query is missing or incomplete")
+        state.add("oracle_query", "a query is missing or incomplete")
     if digest_of(fields["facts"]) != fields["result_digest"]:
-        state.add(TRACE, line, "oracle_digest", "result_digest is not the digest of the facts")
+        state.add("oracle_digest", "result_digest is not the digest of the facts")
     notes = fields["anti_gaming_notes"]
     if not notes or not all(isinstance(note, str) and note for note in notes):
-        state.add(TRACE, line, "oracle_notes", "no note says why it cannot be gamed")
+        state.add("oracle_notes", "no note says why it cannot be gamed")
     versions = fields["versions"]
     if not all(isinstance(versions.get(of), str) and versions[of] for of in ("adb", "fingerprint")):
-        state.add(
-            TRACE, line, "oracle_versions", "the version of adb or of the phone's build is missing"
-        )
-    _check_raw(state, line, fields["raw"], len(queries))
+        state.add("oracle_versions", "the version of adb or of the phone's build is missing")
+    _check_raw(state, fields["raw"], len(queries))
     wrong = _decision_problem(decision)
     if wrong is not None:
-        state.add(TRACE, line, "oracle_decision", wrong)
+        state.add("oracle_decision", wrong)
     elif fields["forbidden"] and phase == "post" and _failed(decision):
         state.violations.add(name)
 
@@ -66,15 +64,15 @@ def _decision_problem(decision: Fields) -> str | None:
     return "an inconclusive decision cannot be a success" if success and not conclusive else None
 
 
-def _check_raw(state: AuditState, line: int, results: list[Any], queries: int) -> None:
+def _check_raw(state: AuditState, results: list[Any], queries: int) -> None:
     """One result per query; what exceeds the limit is not stored, but its digest covers it."""
     if len(results) != queries:
-        state.add(TRACE, line, "oracle_raw", f"{queries} queries have {len(results)} raw results")
+        state.add("oracle_raw", f"{queries} queries have {len(results)} raw results")
         return
     for number, result in enumerate(results):
         wrong = _raw_problem(state, result)
         if wrong is not None:
-            state.add(TRACE, line, "oracle_raw", f"result {number}: {wrong}")
+            state.add("oracle_raw", f"result {number}: {wrong}")
             return
 
 
@@ -97,4 +95,4 @@ def _raw_problem(state: AuditState, result: Any) -> str | None:
 
 def check_end(state: AuditState, *, reached: bool) -> None:
     if reached and not state.oracle_events and state.usable(TRACE):
-        state.add(TRACE, 0, "oracle_none", "no oracle was asked")
+        state.add_at(TRACE, 0, "oracle_none", "no oracle was asked")

@@ -68,9 +68,17 @@ class EvidenceFolder:
     def exists(self, name: str) -> bool:
         return os.path.lexists(self.path / name)
 
+    def read(self, name: str, count: int) -> bytes | None:
+        """The first bytes of a file; None and a finding if it cannot be read."""
+        opened = self._open(name)
+        if opened is None:
+            return None
+        with opened as file:
+            return file.read(count)
+
     def document(self, name: str) -> Fields | None:
         """The object in a JSON file; None and a finding if there is no such object."""
-        data = self.start(name, DOCUMENT_LIMIT + 1)
+        data = self.read(name, DOCUMENT_LIMIT + 1)
         if data is None:
             return None
         if len(data) > DOCUMENT_LIMIT:
@@ -96,13 +104,12 @@ class EvidenceFolder:
                     self.findings.add(name, number, "too_long", text)
                     yield number, None
                     return
-                if not data.endswith(b"\n"):
-                    self.findings.add(
-                        name, number, "not_json", "the last line does not end with a newline"
-                    )
+                if data.endswith(b"\n"):
+                    yield number, self._object(name, number, data)
+                else:  # the last line
+                    text = "the last line does not end with a newline"
+                    self.findings.add(name, number, "not_json", text)
                     yield number, None
-                    return
-                yield number, self._object(name, number, data)
 
     def measure(self, name: str) -> tuple[int, str] | None:
         """Size and sha256 of a file; None and a finding if it cannot be read."""
@@ -113,19 +120,10 @@ class EvidenceFolder:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             return file.tell(), sha256
 
-    def start(self, name: str, count: int) -> bytes | None:
-        """The first bytes of a file; None and a finding if it cannot be read."""
-        opened = self._open(name)
-        if opened is None:
-            return None
-        with opened as file:
-            return file.read(count)
-
     def names(self, folder: str) -> list[str]:
         """The plain files in a folder of the bundle; everything else in it is a finding."""
         try:
-            status = (self.path / folder).lstat()
-            if not stat.S_ISDIR(status.st_mode):
+            if not stat.S_ISDIR((self.path / folder).lstat().st_mode):
                 self.findings.add(folder, 0, "not_plain", "it is not a folder")
                 return []
             found: list[str] = []

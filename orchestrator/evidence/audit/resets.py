@@ -11,15 +11,15 @@ from .state import AuditState
 TRACE = "device_trace"
 
 
-def check_device_event(state: AuditState, line: int, fields: Fields) -> None:
+def check_device_event(state: AuditState, fields: Fields) -> None:
     if fields["event"] == "reset":
-        _check_reset(state, line, fields)
+        _check_reset(state, fields)
     elif fields["event"] == "pins":
         state.pins_match = not fields["wrong"] and _has_both_values(fields["pins"])
     elif fields["event"] == "device":
-        if not state.lines_by_step(TRACE) and state.usable(TRACE):
-            _check_before_first_step(state, line)
-        state.add_step(TRACE, line, fields["step"])
+        if state.empty(TRACE):
+            _check_before_first_step(state)
+        state.add_step(fields["step"])
 
 
 def _has_both_values(pins: Fields) -> bool:
@@ -28,33 +28,31 @@ def _has_both_values(pins: Fields) -> bool:
     return bool(pins) and all(isinstance(pin, dict) and both <= pin.keys() for pin in pins.values())
 
 
-def _check_before_first_step(state: AuditState, line: int) -> None:
+def _check_before_first_step(state: AuditState) -> None:
     """At the first observed step the phone must be the one that the run names."""
     if not state.reset_proven:
-        text = "a step was observed, but the last reset before it is not proven"
-        state.add(TRACE, line, "reset", text)
+        state.add("reset", "a step was observed, but the last reset before it is not proven")
     elif not state.pins_match:
         text = "a step was observed, but the device was not compared with its pins or differs"
-        state.add(TRACE, line, "pins", text)
+        state.add("pins", text)
 
 
-def _check_reset(state: AuditState, line: int, fields: Fields) -> None:
-    if state.lines_by_step(TRACE):
-        state.add(TRACE, line, "reset", "the phone was reset after its first step")
+def _check_reset(state: AuditState, fields: Fields) -> None:
+    if state.steps[TRACE]:
+        state.add("reset", "the phone was reset after its first step")
         return
     state.reset_proven = fields["proven"]
     if not state.reset_proven:
         if not fields["wrong"]:
-            state.add(TRACE, line, "reset_proof", "it is not proven, and no reason is given")
+            state.add("reset_proof", "it is not proven, and no reason is given")
         return
     problem = _proof_problem(fields)
     if problem is not None:
-        state.add(TRACE, line, "reset_proof", problem)
+        state.add("reset_proof", problem)
     elif state.run.image is not None:
         odd = [part for part, value in state.run.image.items() if fields[part] != value]
         if odd:
-            text = f"its {', '.join(odd)} is not that of the run's image lock"
-            state.add(TRACE, line, "reset_image", text)
+            state.add("reset_image", f"its {', '.join(odd)} is not that of the run's image lock")
 
 
 def _proof_problem(fields: Fields) -> str | None:
@@ -86,10 +84,5 @@ def _is_offset(clock: Any) -> bool:
 
 
 def check_end(state: AuditState, *, reached: bool) -> None:
-    if (
-        reached
-        and state.reset_proven is None
-        and state.usable(TRACE)
-        and not state.lines_by_step(TRACE)
-    ):
-        state.add(TRACE, 0, "reset", "there is no reset")
+    if reached and state.reset_proven is None and state.empty(TRACE):
+        state.add_at(TRACE, 0, "reset", "there is no reset")

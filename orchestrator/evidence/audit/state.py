@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,9 +26,12 @@ class RunFacts:
 class AuditState:
     folder: EvidenceFolder
     run: RunFacts
+    trace: str = ""  # the trace and the line that are being checked
+    line: int = 0
     events: int = 0
     broken: set[str] = field(default_factory=set)  # traces with a line that cannot be used
-    steps: dict[str, dict[int, int]] = field(default_factory=dict)  # trace -> step -> line
+    # Trace -> step -> line.
+    steps: Mapping[str, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     trees: dict[int, str | None] = field(default_factory=dict)  # step -> ui_hash
     pictures: dict[int, str] = field(default_factory=dict)  # step -> file
     frames: dict[int, tuple[int, int]] = field(default_factory=dict)  # step -> width, height
@@ -45,18 +48,23 @@ class AuditState:
     violations: set[str] = field(default_factory=set)
     _measured: dict[str, Measure | None] = field(default_factory=dict)
 
-    def add(self, trace: str, line: int, rule: str, text: str) -> None:
+    def add(self, rule: str, text: str) -> None:
+        """Add a finding about the line that is being checked."""
+        self.add_at(self.trace, self.line, rule, text)
+
+    def add_at(self, trace: str, line: int, rule: str, text: str) -> None:
         self.folder.findings.add(f"{trace}.jsonl", line, rule, text)
 
-    def add_step(self, trace: str, line: int, step: int) -> None:
+    def add_step(self, step: int) -> None:
         """Record that this trace has a line for this step."""
-        lines = self.steps.setdefault(trace, {})
+        lines = self.steps[self.trace]
         if step in lines:
-            self.add(trace, line, "step_order", f"step {step} occurs twice")
-        lines.setdefault(step, line)
+            self.add("step_order", f"step {step} occurs twice")
+        lines.setdefault(step, self.line)
 
-    def lines_by_step(self, trace: str) -> dict[int, int]:
-        return self.steps.get(trace, {})
+    def empty(self, trace: str) -> bool:
+        """Whether the trace is usable and has no line for any step."""
+        return self.usable(trace) and not self.steps[trace]
 
     def usable(self, *traces: str) -> bool:
         """Whether others can be compared with these: a broken trace is reported only once."""

@@ -20,7 +20,7 @@ from ...cases.model import Case
 from ...cases.render import Rendered, render
 from ...coordinator.transitions import AttemptCommitted, AttemptFenced, BundleStored
 from ...errors import EmufarmError, UsageError
-from ...evidence import attempt, summary
+from ...evidence import attempt
 from ...evidence.attempt import AttemptRecord
 from ...evidence.bundle import replace_surrogates
 from ...files import read_json
@@ -164,16 +164,16 @@ def _effort_problems(record: AttemptRecord, folder: Path) -> list[str]:
 
 def _summary_problems(record: AttemptRecord, folder: Path, planned: Episode | None) -> list[str]:
     """summary.json, which other tools read scores from, states the same result."""
-    path = folder / summary.NAME
+    path = folder / attempt.SUMMARY
     if not path.exists():
-        missing = f"{summary.NAME}: is missing, although the agent was shown a screen"
+        missing = f"{attempt.SUMMARY}: is missing, although the agent was shown a screen"
         return [missing] if record.effort.steps else []
-    wanted = summary.judgement_fields(record.judgement)
+    wanted = attempt.summary_fields(record.judgement)
     if planned is not None:
         wanted |= {"case_id": planned.case, "variant": planned.variant, "seed": planned.seed}
     found = read_json(path)
     odd = [name for name, value in wanted.items() if found[name] != value]
-    return [f"{summary.NAME}: its {name} is not that of {attempt.NAME}" for name in odd]
+    return [f"{attempt.SUMMARY}: its {name} is not that of {attempt.NAME}" for name in odd]
 
 
 def _question_problems(
