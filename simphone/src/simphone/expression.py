@@ -23,6 +23,7 @@ BRANCHING = re.compile(r"[*+?{|]")
 FEW_STEPS = 10_000_000
 
 IGNORE_CASE, ANY_CHARACTER = int(regex.IGNORECASE), int(regex.DOTALL)
+LEFTMOST_LONGEST = int(regex.POSIX)
 Match = regex.Match[str]
 
 

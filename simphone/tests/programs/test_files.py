@@ -95,7 +95,7 @@ async def test_files_fare_as_with_toybox(guest: Guest, script: str) -> None:
         ("mkdir /x", "mkdir: '/x': Read-only file system"),
         ("mkdir a/b", "mkdir: 'a/b': No such file or directory"),
         ("touch /data/x", "touch: '/data/x': Permission denied"),
-        ("rmdir /sdcard/nope", "rmdir: '/sdcard/nope': No such file or directory"),
+        ("rmdir /sdcard/nope", "rmdir: /sdcard/nope: No such file or directory"),
         ("stat /x", "stat: '/x': No such file or directory"),
         ("chown root .", "chown: '.': Operation not permitted"),
         ("ls -y", "ls: Unknown option 'y' (see \"ls --help\")"),

@@ -360,6 +360,7 @@ async def test_a_fault_can_be_planted_before_any_program(guest: Guest) -> None:
 
 
 async def test_programs_are_in_the_process_table_while_they_run(guest: Guest) -> None:
-    answer = await guest.sh("ps -o NAME,USER; pidof sh | grep -cw $$")
-    assert answer.out == "NAME USER\nsh   shell\nps   shell\n1\n"
+    answer = await guest.sh("ps -o USER,NAME; pidof sh | grep -cw $$")
+    head = f"USER         {'NAME':27}"
+    assert answer.out == f"{head}\nshell        sh\nshell        ps\n1\n"
     assert all(process.uid != SHELL for process in guest.world.processes.all())

@@ -9,14 +9,18 @@ import stat
 import tarfile
 import zlib
 from collections.abc import AsyncIterator
+from fnmatch import fnmatchcase
 
+from ..layout import user
 from ..streams import Sink, Source
 from .call import Call
 from .files import complain, entry, make_folder
-from .flags import BadUsage, flags
+from .flags import BadUsage, Flags, flags
+from .listing import stamp
 from .opening import chunks, copy, reading, reason, writing
 from .text import MAX_HELD, read_input
 
+LONG = {"directory": "C", "file": "f", "gzip": "z", "exclude": "X", "to-stdout": "O"}
 GZIP = 31  # zlib's window bits for a gzip header
 MAX_DEPTH = 64
 MAX_UNPACKED = 4 << 30
@@ -54,10 +58,10 @@ async def gzip(call: Call) -> int:
     for path in given.rest or ["-"]:
         to_stdout = "c" in given or name == "zcat" or path == "-"
         target = path.removesuffix(".gz") if unpack else path + ".gz"
-        if not to_stdout and target == path:
-            status = await call.fail(f"{name}: {path}: no .gz")
-            continue
         try:
+            if not to_stdout and target == path and entry(call, path).path:
+                status = await call.fail(f"{name}: {path}: no .gz")
+                continue
             with reading(call, path) as source:
                 pieces = inflated(source) if unpack else deflated(source, level)
                 if to_stdout:
@@ -73,7 +77,7 @@ async def gzip(call: Call) -> int:
         except OSError as error:
             status = await complain(call, path, error)
         except zlib.error:
-            status = await call.fail(f"{name}: {path}: bad gzip data")
+            status = await call.fail(f"{name}: inflate EOF")
     return status
 
 
@@ -96,26 +100,26 @@ async def tar(call: Call) -> int:
     args = call.args
     if args and not args[0].startswith("-"):
         args = ["-" + args[0], *args[1:]]
-    given = flags(args, "cxtzvf:C:OkphPaj", {"directory": "C", "file": "f", "gzip": "z"})
+    given = flags(args, "cxtzvf:C:OkphPajX:", LONG)
     modes = [letter for letter in "cxt" if letter in given]
     if len(modes) != 1:
-        raise BadUsage("Needs one of -txc")
+        raise BadUsage("Needs -txc")
     base = given.value("C") or call.cwd
-    if not entry(call, base).is_dir:
-        return await call.fail(f"tar: {base}: Not a directory")
+    try:
+        call.world.disk.names(base, call.uid, call.cwd)
+    except OSError as error:
+        return await call.fail(f"tar: chdir '{base}': {reason(error)}")
     folder = call.world.disk.canonical(base, call.cwd)
     path = given.value("f", "-")
     if modes == ["c"]:
         packed = given.names & {"z", "a"} and (path.endswith("gz") or "z" in given)
-        return await _pack(call, path, folder, given.rest, packed=bool(packed), loud="v" in given)
+        return await _pack(call, path, folder, given, packed=bool(packed))
     data = await read_input(call, path)
     try:
         if data[:2] == b"\x1f\x8b":
             data = zlib.decompressobj(GZIP).decompress(data, MAX_HELD)
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            return await _unpack(
-                call, archive, folder, given.rest, listing=modes == ["t"], loud="v" in given
-            )
+            return await _unpack(call, archive, folder, given)
     except (tarfile.TarError, zlib.error, EOFError, ValueError):
         return await call.fail("tar: bad archive")
 
@@ -129,22 +133,26 @@ async def _unpack(
     call: Call,
     archive: tarfile.TarFile,
     folder: str,
-    wanted: list[str],
-    *,
-    listing: bool,
-    loud: bool,
+    given: Flags,
 ) -> int:
     status = 0
+    listing, loud = "t" in given, "v" in given
     at = Call(call.world, call.argv, call.stdin, call.stdout, call.stderr, call.uid, folder)
     for member in archive:
         await asyncio.sleep(0)
         name = inside(member.name)
-        if not _chosen(name, wanted):
+        if not _chosen(name, given.rest) or _excluded(name, given):
             continue
         if listing or loud:
             mark = "/" if member.isdir() else f" -> {member.linkname}" if member.issym() else ""
-            await call.out(f"{member.name}{mark}\n")
+            lead = _details(member) if listing and loud else ""
+            await call.out(f"{lead}{member.name}{mark}\n")
         if listing or (not name and member.isdir()):
+            continue
+        if "O" in given:
+            stream = archive.extractfile(member) if member.isfile() else None
+            while stream is not None and (chunk := stream.read(1 << 20)):
+                await call.stdout.write(chunk)
             continue
         if not name:
             status = await call.fail(f"tar: '{member.name}' not under '{folder}'")
@@ -154,6 +162,22 @@ async def _unpack(
         except OSError as error:
             status = await call.fail(f"tar: {member.name}: {reason(error)}")
     return status
+
+
+def _excluded(name: str, given: Flags) -> bool:
+    return any(
+        fnmatchcase(part, pattern)
+        for pattern in given.values.get("X", [])
+        for part in (name, name.rpartition("/")[2])
+    )
+
+
+def _details(member: tarfile.TarInfo) -> str:
+    """What `tar tv` shows before a name."""
+    kind = stat.S_IFDIR if member.isdir() else stat.S_IFLNK if member.issym() else stat.S_IFREG
+    owner = f"{user(member.uid)}/{user(member.gid)}"
+    when = stamp(member.mtime)
+    return f"{stat.filemode(kind | member.mode)} {owner} {member.size:>9}  {when} "
 
 
 async def _member(call: Call, archive: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
@@ -182,9 +206,8 @@ async def _member(call: Call, archive: tarfile.TarFile, member: tarfile.TarInfo,
     os.utime(host, (member.mtime, member.mtime))
 
 
-async def _pack(
-    call: Call, path: str, folder: str, names: list[str], *, packed: bool, loud: bool
-) -> int:
+async def _pack(call: Call, path: str, folder: str, given: Flags, *, packed: bool) -> int:
+    names = given.rest
     if not names:
         return await call.fail("tar: empty archive")
     status = 0
@@ -194,8 +217,10 @@ async def _pack(
     async def add(archive: tarfile.TarFile, name: str, depth: int) -> None:
         await asyncio.sleep(0)
         seen = entry(at, name, follow=False)
-        if loud:
-            await call.err(name + "\n")
+        if _excluded(name, given):
+            return
+        if "v" in given:
+            await (call.err if path == "-" else call.out)(name + "\n")
         info = tarfile.TarInfo(name.lstrip("/") or ".")
         info.mode, info.mtime = stat.S_IMODE(seen.mode), int(seen.mtime)
         info.uid, info.gid = seen.uid, seen.gid
@@ -220,6 +245,8 @@ async def _pack(
                 await add(archive, name, 0)
             except OSError as error:
                 status = await call.fail(f"tar: {name}: {reason(error)}")
+    if status:
+        await call.err("tar: had errors\n")
     held.seek(0)
     source = _Bytes(held)
     if path == "-":

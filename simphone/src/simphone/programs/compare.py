@@ -10,7 +10,7 @@ from ..shell.pattern import CLASSES
 from .call import Call
 from .files import needs
 from .flags import BadUsage, flags
-from .opening import chunks
+from .opening import chunks, reason
 from .printing import Stopped, unescaped
 from .text import read_input
 
@@ -73,22 +73,33 @@ async def tr(call: Call) -> int:
 
 
 async def cmp(call: Call) -> int:
-    given = flags(call.args, "ls")
+    given = flags(call.args, "lsn:")
     needs(given.rest)
     names = [*given.rest, "-"][:2]
-    first, second = await read_input(call, names[0]), await read_input(call, names[1])
-    if first == second:
-        return 0
+    most = given.number("n", 1 << 40)
+    try:
+        first, second = [(await read_input(call, name))[:most] for name in names]
+    except OSError as error:
+        return await call.fail(f"cmp: {error.filename or names[0]}: {reason(error)}", 2)
     shorter = min(len(first), len(second))
-    at = next((i for i in range(shorter) if first[i] != second[i]), None)
-    if "s" not in given:
-        if at is None:
-            short = names[0] if len(first) < len(second) else names[1]
-            await call.err(f"cmp: EOF on {short}\n")
-        else:
+    differing = (at for at in range(shorter) if first[at] != second[at])
+    status = 0
+    for at in differing:
+        status = 1
+        if "s" in given:
+            return 1
+        if "l" not in given:
             line = first.count(b"\n", 0, at) + 1
             await call.out(f"{names[0]} {names[1]} differ: char {at + 1}, line {line}\n")
-    return 1
+            return 1
+        await call.out(f"{at + 1} {first[at]:o} {second[at]:o}\n")
+    if len(first) != len(second):
+        status = 2
+        short, data = (names[0], first) if len(first) < len(second) else (names[1], second)
+        if "s" not in given:
+            line = data.count(b"\n")
+            await call.err(f"cmp: EOF on {short} after byte {len(data)}, line {line}\n")
+    return status
 
 
 async def diff(call: Call) -> int:
@@ -126,6 +137,8 @@ async def seq(call: Call) -> int:
         value = option[2:] or (args.pop(0) if args else "")
         joint, form = (value, form) if option[1] == "s" else (joint, value)
     needs(args)
+    if len(args) > 3:
+        raise BadUsage("Max 3 arguments")
     try:
         numbers = [float(arg) for arg in args[:3]]
     except ValueError:
@@ -138,13 +151,12 @@ async def seq(call: Call) -> int:
         return await call.fail(f"seq: bad -f '{form}'")
     width = max(len(f"{n:.{places}f}") for n in (first, last)) if wide else 0
     index = 0
+    number = first
     pieces: list[str] = []
-    while step:
-        number = first + index * step
-        if (step > 0 and number > last + 1e-9) or (step < 0 and number < last - 1e-9):
-            break
+    while step and (number <= last if step > 0 else number >= last):
         text = form % number if form else f"{number:.{places}f}".zfill(width)
         pieces.append((joint if index else "") + text)
+        number += step
         index += 1
         if index % 1000 == 0:
             await call.out("".join(pieces))

@@ -1,4 +1,4 @@
-"""date: what does the phone's clock say, and may it be set?"""
+"""date: shows and sets the phone's clock."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from .call import Call
 from .flags import BadUsage, flags
+from .opening import reason
 
 SET = re.compile(r"(\d\d)(\d\d)(\d\d)(\d\d)(?:(\d{4}|\d\d)?(?:\.(\d\d))?)?")
 FORMS = (
@@ -24,8 +25,14 @@ class BadDate(Exception):
     """Not a date anybody understands."""
 
 
-def understood(text: str, now: datetime) -> float:
-    """Seconds since the epoch that `text` names: toybox's set format, `@seconds`, or ISO."""
+def understood(text: str, now: datetime, form: str = "") -> float:
+    """Seconds since the epoch that `text` names: toybox's set format, `@seconds`, or ISO;
+    where `form` is given, in that."""
+    if form:
+        try:
+            return datetime.strptime(text, form.removeprefix("+")).replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            raise BadDate(text) from None
     if found := re.fullmatch(r"@(-?\d{1,12})(\.\d{1,9})?", text):
         return float(found.group(1) + (found.group(2) or ""))
     try:
@@ -71,11 +78,27 @@ def shown(form: str, when: datetime) -> str:
     return re.sub(r"%[-_0^#]?(\d?)([a-zA-Z%])", one, form)
 
 
+ISO = {
+    "d": "%Y-%m-%d",
+    "h": "%Y-%m-%dT%H+00:00",
+    "m": "%Y-%m-%dT%H:%M+00:00",
+    "s": "%Y-%m-%dT%H:%M:%S+00:00",
+    "n": "%Y-%m-%dT%H:%M:%S,%N+00:00",
+}
+
+
+def _iso(args: list[str]) -> tuple[str, list[str]]:
+    """-I takes its value only from its own word: the resolution, and the other words."""
+    found = [arg for arg in args if arg.startswith("-I")]
+    return (found[-1][2:3] or "d") if found else "", [arg for arg in args if arg not in found]
+
+
 async def date(call: Call) -> int:
-    given = flags(call.args, "ud:r:s:D:I:R", {"utc": "u", "date": "d", "set": "s"})
+    resolution, args = _iso(call.args)
+    given = flags(args, "ud:r:s:D:", {"utc": "u", "date": "d", "set": "s"})
     clock = call.world.clock
     now = clock.date()
-    form = "%a %b %e %H:%M:%S %Z %Y"
+    form = ISO.get(resolution, "%a %b %e %H:%M:%S %Z %Y")
     setting = given.value("s")
     for arg in given.rest:
         if arg.startswith("+"):
@@ -86,18 +109,22 @@ async def date(call: Call) -> int:
             setting = arg
     try:
         if "d" in given:
-            now = moment(understood(given.value("d"), now))
+            now = moment(understood(given.value("d"), now, given.value("D")))
         elif "r" in given:
-            now = moment(call.world.disk.entry(given.value("r"), call.uid, call.cwd).mtime)
+            path = given.value("r")
+            try:
+                now = moment(call.world.disk.entry(path, call.uid, call.cwd).mtime)
+            except OSError as error:
+                return await call.fail(f"date: Can't stat {path}: {reason(error)}")
         elif setting:
-            seconds = understood(setting, now)
+            seconds = understood(setting, now, given.value("D"))
             moment(seconds)
             if call.uid != 0:
                 return await call.fail("date: cannot set date: Operation not permitted")
             clock.set_date(seconds)
             now = clock.date()
     except BadDate as error:
-        return await call.fail(f"date: bad date '{error}'")
+        return await call.fail(f"date: bad date {error}")
     await call.out(shown(form, now) + "\n")
     return 0
 

@@ -84,7 +84,10 @@ async def xxd(call: Call) -> int:
     width = max(1, given.number("c", 30 if "p" in given else 16))
     group = max(1, given.number("g", 2))
     if "i" in given:
-        await call.out(", ".join(f"0x{byte:02x}" for byte in data) + "\n")
+        rows = [data[at : at + 12] for at in range(0, len(data), 12)]
+        await call.out(
+            ",\n".join("  " + ", ".join(f"0x{b:02x}" for b in row) for row in rows) + "\n"
+        )
         return 0
     lines: list[str] = []
     for at in range(0, len(data), width):

@@ -12,9 +12,11 @@ from ..disk import Entry, failure
 from ..layout import number
 from ..streams import Sink
 from .call import Call
-from .flags import BadUsage, flags
+from .date import BadDate, understood
+from .flags import BadUsage, BadValue, Flags, flags
 from .opening import chunks, copy, reading, reason, writing
 
+NO_FILE = os.strerror(errno.ENOENT)
 MAX_TREE = 64  # folders inside each other
 
 
@@ -43,15 +45,30 @@ def needs(rest: list[str], count: int = 1) -> None:
 
 
 async def cat(call: Call) -> int:
-    given = flags(call.args, "uvetn")
+    given = flags(call.args, "uvet")
     status = 0
     for path in given.rest or ["-"]:
         try:
             with reading(call, path) as source:
-                await copy(source, call.stdout)
+                if given.names & {"v", "e", "t"}:
+                    async for chunk in chunks(source):
+                        await call.out("".join(visible(byte, given) for byte in chunk))
+                else:
+                    await copy(source, call.stdout)
         except OSError as error:
             status = await complain(call, path, error)
     return status
+
+
+def visible(byte: int, given: Flags) -> str:
+    """A byte as `cat -v` shows it; -e marks line ends, -t tabs."""
+    if byte == 10:
+        return "$\n" if "e" in given else "\n"
+    if byte == 9:
+        return "^I" if "t" in given else "\t"
+    high = "M-" if byte > 127 else ""
+    byte &= 127
+    return high + ("^?" if byte == 127 else f"^{chr(byte + 64)}" if byte < 32 else chr(byte))
 
 
 async def tee(call: Call) -> int:
@@ -90,7 +107,8 @@ async def copy_tree(
     disk = call.world.disk
     if seen.is_dir:
         if not recursive:
-            return await call.fail(f"{call.name}: Skipped dir '{source}'")
+            missing = "" if disk.exists(target, call.uid, call.cwd) else f": {NO_FILE}"
+            return await call.fail(f"{call.name}: Skipped dir '{target}'{missing}")
         host = disk.writable(target, call.uid, call.cwd)
         if (disk.canonical(target, call.cwd) + "/").startswith(seen.path + "/"):
             return await call.fail(f"{call.name}: '{target}' is inside '{source}'")
@@ -125,8 +143,7 @@ async def copy_tree(
 
 async def cp(call: Call) -> int:
     given = flags(call.args, "rRapdfivnHLPT")
-    needs(given.rest, 2)
-    *sources, target = given.rest
+    *sources, target = _pair(given.rest)
     recursive, keep = bool({"r", "R", "a"} & given.names), bool({"a", "p"} & given.names)
     status = 0
     if len(sources) > 1 and not _is_folder(call, target):
@@ -136,10 +153,24 @@ async def cp(call: Call) -> int:
             landing = target if "T" in given else into(call, source, target)
             if "n" in given and call.world.disk.exists(landing, call.uid, call.cwd):
                 continue
+            if "v" in given and call.world.disk.exists(source, call.uid, call.cwd):
+                await call.out(f"cp '{source}'\n")
             status |= await copy_tree(call, source, landing, recursive=recursive, keep=keep)
+        except FileNotFoundError as error:
+            about = blamed(call, error, source)
+            bad = "bad " if about == source else ""
+            status = await call.fail(f"cp: {bad}'{about}': {reason(error)}")
         except OSError as error:
             status = await complain(call, blamed(call, error, source), error, quoted=True)
     return status
+
+
+def _pair(words: list[str]) -> list[str]:
+    """What cp and mv need: one and more, and a place for them."""
+    needs(words)
+    if len(words) < 2:
+        raise BadValue("Needs 2 arguments")
+    return words
 
 
 def _is_folder(call: Call, path: str) -> bool:
@@ -151,8 +182,7 @@ def _is_folder(call: Call, path: str) -> bool:
 
 async def mv(call: Call) -> int:
     given = flags(call.args, "fivnT")
-    needs(given.rest, 2)
-    *sources, target = given.rest
+    *sources, target = _pair(given.rest)
     disk = call.world.disk
     status = 0
     if len(sources) > 1 and not _is_folder(call, target):
@@ -167,7 +197,7 @@ async def mv(call: Call) -> int:
             new = disk.writable(landing, call.uid, call.cwd, follow=False)
             inside = disk.canonical(landing, call.cwd, follow=False) + "/"
             if seen.is_dir and inside.startswith(seen.path + "/") and inside != seen.path + "/":
-                return await call.fail(f"mv: '{landing}' is inside '{source}'")
+                raise failure(errno.EINVAL, source)
             os.replace(old, new)
         except OSError as error:
             status = await call.fail(f"mv: bad '{source}': {reason(error)}")
@@ -201,6 +231,8 @@ async def rm(call: Call) -> int:
             continue
         try:
             await remove(call, path, recursive=bool({"r", "R"} & given.names))
+            if "v" in given:
+                await call.out(f"rm '{path}'\n")
         except FileNotFoundError as error:
             if "f" not in given:
                 status = await complain(call, path, error)
@@ -216,6 +248,8 @@ async def mkdir(call: Call) -> int:
     for path in given.rest:
         try:
             make_folder(call, path, parents="p" in given, mode=int(given.value("m", "755"), 8))
+            if "v" in given:
+                await call.err(f"mkdir: created directory '{path}'\n")
         except (OSError, ValueError) as error:
             shown = reason(error) if isinstance(error, OSError) else "bad mode"
             status = await call.fail(f"mkdir: '{path}': {shown}")
@@ -240,14 +274,25 @@ async def rmdir(call: Call) -> int:
     given = flags(call.args, "p")
     needs(given.rest)
     status = 0
-    for path in given.rest:
-        try:
-            if not entry(call, path, follow=False).is_dir:
-                raise failure(errno.ENOTDIR, path)
-            call.world.disk.writable(path, call.uid, call.cwd, follow=False).rmdir()
-        except OSError as error:
-            status = await complain(call, path, error, quoted=True)
+    for named in given.rest:
+        path = named
+        while path:
+            try:
+                if not entry(call, path, follow=False).is_dir:
+                    raise failure(errno.ENOTDIR, path)
+                call.world.disk.writable(path, call.uid, call.cwd, follow=False).rmdir()
+            except OSError as error:
+                status = await complain(call, path, error)
+                break
+            path = os.path.dirname(path) if "p" in given else ""
     return status
+
+
+def given_date(call: Call, text: str) -> float:
+    try:
+        return understood(text, call.world.clock.date())
+    except BadDate:
+        raise BadValue(f"bad date {text[:80]}") from None
 
 
 async def touch(call: Call) -> int:
@@ -256,8 +301,13 @@ async def touch(call: Call) -> int:
     when = call.world.clock.now()
     if "r" in given:
         when = entry(call, given.value("r")).mtime
-    elif found := re.fullmatch(r"@(\d{1,11})", given.value("d")):
-        when = float(found.group(1))
+    elif "d" in given:
+        when = given_date(call, given.value("d"))
+    elif "t" in given:
+        # [[CC]YY]MMDDhhmm[.ss], which `date` takes in another order
+        found = re.fullmatch(r"(\d\d|\d{4})?(\d{8})(\.\d\d)?", given.value("t"))
+        year, day, second = found.groups() if found else ("", given.value("t"), "")
+        when = given_date(call, day + (year or "") + (second or ""))
     status = 0
     for path in given.rest:
         try:
@@ -296,9 +346,12 @@ def new_mode(spec: str, old: int) -> int:
 
 async def chmod(call: Call) -> int:
     args = call.args
-    recursive = args[:1] in (["-R"], ["-vR"], ["-Rv"])
-    args = args[1:] if recursive else args
-    needs(args, 2)
+    options = set[str]()
+    while args and re.fullmatch("-[Rvf]+", args[0]):
+        options.update(args.pop(0)[1:])
+    if len(args) < 2:
+        raise BadUsage("Need 2 arguments")
+    recursive = "R" in options
     status = 0
     for path in _expanded(call, args[1:], recursive=recursive):
         try:
@@ -307,8 +360,12 @@ async def chmod(call: Call) -> int:
             # The phone itself must be able to look at what the guest hid from itself.
             own = stat.S_IRWXU if seen.is_dir else stat.S_IRUSR
             call.world.disk.writable(path, call.uid, call.cwd).chmod(mode | own)
+            if "v" in options:
+                await call.out(f"chmod '{path}' to {args[0]}\n")
         except ValueError:
             return await call.fail(f"chmod: bad mode '{args[0]}'")
+        except FileNotFoundError as error:
+            status = await complain(call, path, error)
         except OSError as error:
             status = await call.fail(f"chmod: chmod '{path}' to {args[0]}: {reason(error)}")
     return status
@@ -351,6 +408,8 @@ async def ln(call: Call) -> int:
     for target in targets:
         landing = name if given.names & {"n", "T"} else into(call, target, name)
         try:
+            if landing.endswith("/"):
+                raise failure(errno.ENOENT, landing)
             host = disk.writable(landing, call.uid, call.cwd, follow=False)
             if "f" in given and not _is_folder(call, landing):
                 host.unlink(missing_ok=True)

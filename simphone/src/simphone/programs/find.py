@@ -1,22 +1,26 @@
-"""find: which files below a place answer to every test?"""
+"""find: files below a place that pass every test."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import stat
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from ..disk import Entry
+from ..layout import number
 from ..shell import pattern
 from .call import Call
 from .files import complain, entry, remove
-from .flags import BadUsage
-from .listing import stamp
+from .flags import BadUsage, BadValue
+from .listing import stamp, stat_field
 from .shells import start
 
 MAX_DEPTH = 64
 TYPES = {"f": stat.S_IFREG, "d": stat.S_IFDIR, "l": stat.S_IFLNK, "c": stat.S_IFCHR}
+TYPES |= {"b": stat.S_IFBLK, "p": stat.S_IFIFO, "s": stat.S_IFSOCK}
+FORMAT = re.compile(r"%(T@|[a-zA-Z%])|(\\.)")
 SIZES = {"c": 1, "k": 1024, "M": 1 << 20, "G": 1 << 30, "b": 512}
 
 
@@ -25,6 +29,7 @@ class Seen:
     path: str
     entry: Entry
     depth: int
+    start: str = ""  # the path it was found below
 
     @property
     def name(self) -> str:
@@ -60,6 +65,8 @@ class Expression:
         self.min_depth = 0
         self.max_depth = MAX_DEPTH
         self.depth_first = False
+        self.pruned: set[str] = set()  # folders that are not entered
+        self.ended = False  # by -quit
         self.batches: list[tuple[list[str], list[str]]] = []  # -exec ... +
 
     def parse(self) -> Test:
@@ -67,7 +74,7 @@ class Expression:
             return _plain(lambda _: True)
         test = self._either()
         if self._at < len(self._words):
-            raise BadUsage(f"bad arg '{self._words[self._at]}'")
+            raise BadValue(f"bad arg '{self._words[self._at]}'")
         return test
 
     def _peek(self) -> str:
@@ -76,7 +83,7 @@ class Expression:
     def _argument(self) -> str:
         self._at += 1
         if self._at > len(self._words):
-            raise BadUsage(f"bad arg '{self._words[-1]}'")
+            raise BadValue(f"'{self._words[-1]}' needs 1 arg")
         return self._words[self._at - 1]
 
     def _either(self) -> Test:
@@ -126,7 +133,10 @@ class Expression:
 
                 return _plain(named)
             case "-type":
-                kinds = [TYPES.get(letter, -1) for letter in self._argument().split(",")]
+                text = self._argument()
+                if not text or set(text.split(",")) - TYPES.keys():
+                    raise BadValue(f"bad -type '{text}'")
+                kinds = [TYPES[letter] for letter in text.split(",")]
                 return _plain(lambda seen: stat.S_IFMT(seen.entry.mode) in kinds)
             case "-maxdepth":
                 self.max_depth = min(MAX_DEPTH, self._number())
@@ -156,6 +166,25 @@ class Expression:
                 return _plain(lambda seen: _permitted(text, bits, seen.entry.mode))
             case "-empty":
                 return _plain(self._empty)
+            case "-user" | "-group":
+                name = self._argument()
+                wanted_id = number(name)
+                if wanted_id is None:
+                    raise BadValue(f"bad {word[1:]} '{name[:80]}'")
+                return _plain(
+                    lambda seen: (
+                        (seen.entry.uid if word == "-user" else seen.entry.gid) == wanted_id
+                    )
+                )
+            case "-executable":
+                return _plain(lambda seen: bool(seen.entry.mode & 0o111))
+            case "-prune":
+
+                def pruned(seen: Seen) -> bool:
+                    self.pruned.add(seen.path)
+                    return True
+
+                return _plain(pruned)
             case "-true" | "-false":
                 return _plain(lambda _: word == "-true")
         self.acts = True
@@ -199,16 +228,29 @@ class Expression:
                 return deleted
             case "-exec" | "-ok" | "-execdir":
                 return self._exec()
-            case "-prune" | "-quit":
-                return _plain(lambda _: True)
-        raise BadUsage(f"bad arg '{word}'")
+            case "-printf":
+                form = self._argument()
+
+                async def formatted(seen: Seen) -> bool:
+                    await call.out(FORMAT.sub(lambda found: _directive(found, seen), form))
+                    return True
+
+                return formatted
+            case "-quit":
+
+                async def ended(_: Seen) -> bool:
+                    self.ended = True
+                    return True
+
+                return ended
+        raise BadValue(f"bad arg '{word}'")
 
     def _exec(self) -> Test:
         argv: list[str] = []
         while (word := self._argument()) not in (";", "+"):
             argv.append(word)
         if not argv:
-            raise BadUsage("-exec needs a command")
+            raise BadValue("'exec' needs 1 arg")
         if word == "+":
             paths: list[str] = []
             self.batches.append((argv, paths))
@@ -234,9 +276,32 @@ class Expression:
         return seen.entry.size == 0
 
 
+def _directive(found: re.Match[str], seen: Seen) -> str:
+    """What one part of a -printf format becomes."""
+    letter, escape = found.groups()
+    if escape:
+        return {"n": "\n", "t": "\t", "0": "\0", "\\": "\\"}.get(escape[1], escape)
+    entry = seen.entry
+    match letter:
+        case "f":
+            return seen.name
+        case "p":
+            return seen.path
+        case "P":
+            return seen.path.removeprefix(seen.start).lstrip("/")
+        case "l":
+            return entry.target
+        case "m":
+            return f"{stat.S_IMODE(entry.mode):o}"
+        case "T@":
+            return f"{entry.mtime:.9f}"
+    stats = {"g": "G", "G": "g", "i": "i", "M": "A", "s": "s", "u": "U", "U": "u", "b": "b"}
+    return "%" if letter == "%" else stat_field(stats.get(letter, "?"), seen.path, entry)
+
+
 def _checked(text: str) -> str:
     if not text.lstrip("+-").isdecimal() or len(text) > 20:
-        raise BadUsage(f"not integer: {text[:80]}")
+        raise BadValue(f"not integer: {text[:80]}")
     return text
 
 
@@ -278,26 +343,29 @@ async def find(call: Call) -> int:
     test = expression.parse()
     status = 0
 
-    async def visit(path: str, depth: int) -> None:
+    async def visit(path: str, depth: int, start: str) -> None:
         nonlocal status
         await asyncio.sleep(0)
+        if expression.ended:
+            return
         try:
             # A path that was named is entered even where it is a link, like /sdcard.
-            seen = Seen(path, entry(call, path, follow=depth == 0), depth)
+            seen = Seen(path, entry(call, path, follow=depth == 0), depth, start)
         except OSError as error:
             status = await complain(call, path, error, quoted=True)
             return
         wanted = depth >= expression.min_depth
         if wanted and not expression.depth_first:
             await judged(seen)
-        if seen.entry.is_dir and depth < expression.max_depth:
+        entered = seen.entry.is_dir and path not in expression.pruned
+        if entered and depth < expression.max_depth:
             try:
                 names = call.world.disk.names(path, call.uid, call.cwd)
             except OSError as error:
                 status = await complain(call, path, error, quoted=True)
                 names = []
             for name in names:
-                await visit(f"{path.rstrip('/')}/{name}", depth + 1)
+                await visit(f"{path.rstrip('/')}/{name}", depth + 1, start)
         if wanted and expression.depth_first:
             await judged(seen)
 
@@ -306,7 +374,7 @@ async def find(call: Call) -> int:
             await call.out(seen.path + "\n")
 
     for path in paths or ["."]:
-        await visit(path, 0)
+        await visit(path, 0, path)
     for argv, found in expression.batches:
         if found:
             status |= await start(call, _spread(argv, found))

@@ -76,7 +76,7 @@ def flags(
             name, given, value = arg[2:].partition("=")
             letter = (long or {}).get(name)
             if letter is None:
-                raise BadUsage(f"Unknown option '{name}'")
+                raise BadUsage(f"Unknown option '{arg[2:]}'")
             if letter + ":" in known:
                 values.setdefault(letter, []).append(value if given else _following(todo, letter))
             else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
 
-from ..expression import IGNORE_CASE, BadSource, Expression, TooSlow
+from ..expression import IGNORE_CASE, LEFTMOST_LONGEST, BadSource, Expression, TooSlow
 from .call import Call
 from .files import complain, entry
-from .flags import BadUsage, Flags, flags
+from .flags import BadValue, Flags, flags
 from .opening import lines, reading
 from .regex import BadExpression, compiled, translated
 
@@ -43,9 +44,12 @@ def wanted(given: Flags, patterns: list[str]) -> Expression:
     for pattern in (line for text in patterns for line in text.split("\n")):
         if "F" in given:
             alternatives.append(re.escape(pattern))
-        else:
+            continue
+        try:
             compiled(pattern, extended="E" in given)  # its own error, not the sum's
-            alternatives.append(translated(pattern, extended="E" in given))
+        except BadExpression as error:
+            raise BadExpression(f"bad regex '{pattern[:80]}': {error}") from None
+        alternatives.append(translated(pattern, extended="E" in given))
     source = (
         alternatives[0] if len(alternatives) == 1 else "|".join(f"(?:{a})" for a in alternatives)
     )
@@ -53,10 +57,11 @@ def wanted(given: Flags, patterns: list[str]) -> Expression:
         source = rf"\A(?:{source})\Z"
     elif "w" in given:
         source = rf"(?<!\w)(?:{source})(?!\w)"
+    longest = LEFTMOST_LONGEST if "|" in source else 0
     try:
-        return Expression(source, IGNORE_CASE if "i" in given else 0)
+        return Expression(source, longest | (IGNORE_CASE if "i" in given else 0))
     except BadSource as error:
-        raise BadExpression(str(error)) from None
+        raise BadExpression(f"bad regex: {error}") from None
 
 
 @dataclass
@@ -71,6 +76,8 @@ class Search:
     async def file(self, path: str, label: str) -> None:
         try:
             await self._lines(path, label)
+        except IsADirectoryError as error:
+            await complain(self.call, path, error)  # and yet toybox exits as if it were empty
         except OSError as error:
             await self._refused(path, error)
 
@@ -81,53 +88,69 @@ class Search:
 
     async def _lines(self, path: str, label: str) -> None:
         given, call = self.given, self.call
-        count = 0
+        count = number = offset = after = 0
         limit = given.number("m", -1)
-        prefix = f"{label}:" if self.named else ""
-        after = 0
-        context = given.number("A", given.number("C", 0))
+        around = given.number("C", 0)
+        later, earlier = given.number("A", around), given.number("B", around)
+        listing = bool(given.names & {"c", "l", "L", "q"})
+        before: deque[tuple[int, int, str]] = deque(maxlen=earlier)
+        shown = 0  # the number of the last line that was printed
         with reading(call, path) as source:
-            number = 0
-            async for raw in lines(source):
+            async for raw in lines(source, b"\0" if "z" in given else b"\n"):
                 if count == limit:
                     break
                 number += 1
-                line = raw.removesuffix(b"\n").decode("utf-8", "surrogateescape")
-                hit = (self.expression.search(line) is not None) != ("v" in given)
-                if not hit:
-                    if after and not given.names & {"c", "l", "q"}:
+                line = raw[:-1] if raw.endswith((b"\n", b"\0")) else raw
+                text = line.decode("utf-8", "surrogateescape")
+                here, offset = offset, offset + len(raw)
+                if (self.expression.search(text) is not None) == ("v" in given):
+                    if after and not listing:
                         after -= 1
-                        await call.out(
-                            f"{label}-" * self.named + _numbered(given, number, "-") + line + "\n"
-                        )
+                        shown = number
+                        await self._show(label, number, here, text, "-")
+                    else:
+                        before.append((number, here, text))
                     continue
                 count += 1
-                after = context
                 self.matched = True
-                if "q" in given or "l" in given:
+                if given.names & {"q", "l"}:
                     break
-                if "c" not in given:
-                    await self._show(prefix + _numbered(given, number, ":"), line)
+                if listing:
+                    continue
+                first = before[0][0] if before else number
+                if shown and (later or earlier) and first > shown + 1:
+                    await call.out("--\n")
+                for context in before:
+                    await self._show(label, *context, "-")
+                before.clear()
+                await self._show(label, number, here, text, ":")
+                shown, after = number, later
+        await self._summary(label, count)
+
+    async def _summary(self, label: str, count: int) -> None:
+        given, call = self.given, self.call
         if "q" in given:
             return
-        if "l" in given:
-            if count:
-                await call.out(label + "\n")
-        elif "L" in given:
-            if not count:
+        if "l" in given or "L" in given:
+            if bool(count) == ("l" in given):
                 await call.out(label + "\n")
         elif "c" in given:
-            await call.out(f"{prefix}{count}\n")
+            await call.out(f"{label}:{count}\n" if self.named else f"{count}\n")
 
-    async def _show(self, prefix: str, line: str) -> None:
-        if "L" in self.given:
-            return
-        if "o" not in self.given:
-            await self.call.out(f"{prefix}{line}\n")
-        elif "v" not in self.given:
+    async def _show(self, label: str, number: int, offset: int, line: str, mark: str) -> None:
+        given = self.given
+        prefix = label + mark if self.named else ""
+        prefix += f"{number}{mark}" if "n" in given else ""
+        end = "\0" if "z" in given else "\n"
+        if "o" not in given:
+            prefix += f"{offset}{mark}" if "b" in given else ""
+            await self.call.out(prefix + line + end)
+        elif "v" not in given and mark == ":":
             for found in self.expression.found(line):
                 if found.group():
-                    await self.call.out(f"{prefix}{found.group()}\n")
+                    at = len(line[: found.start()].encode("utf-8", "surrogateescape"))
+                    where = f"{offset + at}:" if "b" in given else ""
+                    await self.call.out(f"{prefix}{where}{found.group()}{end}")
 
     async def tree(self, path: str, depth: int = 0) -> None:
         try:
@@ -145,12 +168,8 @@ class Search:
                 await self.tree(f"{path.rstrip('/')}/{name}", depth + 1)
 
 
-def _numbered(given: Flags, number: int, mark: str) -> str:
-    return f"{number}{mark}" if "n" in given else ""
-
-
 async def grep(call: Call) -> int:
-    given = flags(call.args, "EFivclLnqrRoe:f:wxhHsam:A:B:C:zy", LONG)
+    given = flags(call.args, "EFivclLnqrRoe:f:wxhHsabm:A:B:C:zy", LONG)
     letter = {"egrep": "E", "fgrep": "F"}.get(call.name.rpartition("/")[2], "")
     given = Flags(given.names | {letter}, given.values, given.rest)
     patterns = list(given.values.get("e", []))
@@ -160,12 +179,12 @@ async def grep(call: Call) -> int:
         patterns += data.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
     if not patterns:
         if not paths:
-            raise BadUsage("no REGEX")
+            raise BadValue("no REGEX", 2)
         patterns.append(paths.pop(0))
     try:
         expression = wanted(given, patterns)
     except BadExpression as error:
-        return await call.fail(f"grep: bad REGEX: {error}", 2)
+        return await call.fail(f"grep: {error}", 2)
     recursive = bool(given.names & {"r", "R"})
     named = "H" in given or ("h" not in given and (recursive or len(paths) > 1))
     search = Search(call, given, expression, named)

@@ -57,7 +57,7 @@ async def ls(call: Call) -> int:
             files.append((path, seen))
     if files:
         await _show(call, given, files)
-    headed = "R" in given or len(paths) > 1
+    headed = "R" in given or len(files) + len(folders) > 1
     for index, path in enumerate(folders):
         lead = "\n" if index or files else ""
         status |= await _folder(call, given, path, lead, headed=headed, depth=0)
@@ -79,7 +79,7 @@ async def _folder(
         return await complain(call, path, error)
     if headed:
         await call.out(f"{lead}{path}:\n")
-    if "a" in given or "f" in given:
+    if given.names & {"a", "f"}:
         names = [".", "..", *names]
     elif "A" not in given:
         names = [name for name in names if not name.startswith(".")]
@@ -117,8 +117,12 @@ async def _show(call: Call, given: Flags, found: list[tuple[str, Entry]]) -> Non
         rows = [[str(seen.blocks // 2), *row] for row, (_, seen) in zip(rows, found, strict=True)]
     if "i" in given:
         rows = [[str(seen.inode), *row] for row, (_, seen) in zip(rows, found, strict=True)]
-    if call.tty and not given.names & {"1", "l", "o", "g", "n", "i", "s"} and rows:
-        await call.out(_columns([row[0] for row in rows]))
+    plain = not given.names & {"1", "l", "o", "g", "n", "i", "s"} and bool(rows)
+    if plain and "m" in given:
+        await call.out(", ".join(row[0] for row in rows) + "\n")
+        return
+    if plain and (call.tty or given.names & {"C", "x"}):
+        await call.out(_columns([row[0] for row in rows], across="x" in given))
         return
     await call.out("".join(line + "\n" for line in _aligned(rows)))
 
@@ -167,11 +171,17 @@ def _aligned(rows: list[list[str]]) -> list[str]:
     return lines
 
 
-def _columns(names: list[str], width: int = 80) -> str:
+def _columns(names: list[str], width: int = 80, *, across: bool = False) -> str:
+    """Names in columns; `across` fills the rows first."""
     cell = max(len(name) for name in names) + 2
-    across = max(1, width // cell)
-    down = -(-len(names) // across)
-    lines = ["".join(name.ljust(cell) for name in names[row::down]).rstrip() for row in range(down)]
+    count = max(1, width // cell)
+    down = -(-len(names) // count)
+    rows = (
+        [names[at : at + count] for at in range(0, len(names), count)]
+        if across
+        else [names[row::down] for row in range(down)]
+    )
+    lines = ("".join(name.ljust(cell) for name in row).rstrip() for row in rows)
     return "".join(line + "\n" for line in lines)
 
 
@@ -189,7 +199,7 @@ def stat_field(letter: str, path: str, seen: Entry) -> str:
     if kind == "regular file" and not seen.size:
         kind = "regular empty file"
     full = stamp(seen.mtime, "%Y-%m-%d %H:%M:%S") + f".{int(seen.mtime % 1 * 1e9):09d} +0000"
-    quoted = f"'{path}'" + (f" -> '{seen.target}'" if seen.is_link else "")
+    quoted = path + (f" -> '{seen.target}'" if seen.is_link else "")
     values = {
         "a": f"{mode:o}",
         "A": stat.filemode(seen.mode),
@@ -306,7 +316,8 @@ async def df(call: Call) -> int:
             try:
                 where = entry(call, path).path + "/"
             except OSError as error:
-                return await complain(call, path, error)
+                await call.out("Filesystem     1K-blocks Used Available Use% Mounted on\n")
+                return await complain(call, path, error, quoted=True)
             inside = [m for m in mounts() if where.startswith(m[3].rstrip("/") + "/")]
             best = max(inside, key=lambda mount: len(mount[3]))
             chosen.append(mounts()[3] if where.startswith("/data/media/") else best)

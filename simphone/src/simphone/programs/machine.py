@@ -82,22 +82,20 @@ async def free(call: Call) -> int:
     info = procfs.memory(call.world)
     total, spare = info["MemTotal"], info["MemFree"]
     buffers = info["Buffers"]
-    rows = [
-        ["", "total", "used", "free", "shared", "buffers"],
-        ["Mem:", *(str(int(n / scale)) for n in (total, total - spare, spare, 0, buffers))],
-        [
-            "-/+ buffers/cache:",
-            "",
-            *(str(int(n / scale)) for n in (total - spare - buffers, spare + buffers)),
-        ],
-        ["Swap:", "0", "0", "0"],
+    used = total - spare
+    lines = [
+        "\t\ttotal        used        free      shared     buffers",
+        "Mem:" + _cells(17, scale, total, used, spare, 0, buffers),
+        "-/+ buffers/cache:" + _cells(15, scale, used - buffers, spare + buffers),
+        "Swap:" + _cells(16, scale, 0, 0, 0),
     ]
-    for row in rows:
-        lead = (
-            row[0].ljust(18) if row[0].startswith("-") else row[0].rjust(5) if row[0] else "     "
-        )
-        await call.out(lead + "".join(cell.rjust(15) for cell in row[1:]).rstrip() + "\n")
+    await call.out("".join(line + "\n" for line in lines))
     return 0
+
+
+def _cells(first: int, scale: float, *numbers: int) -> str:
+    texts = [str(int(number / scale)) for number in numbers]
+    return texts[0].rjust(first) + "".join(text.rjust(12) for text in texts[1:])
 
 
 async def nproc(call: Call) -> int:

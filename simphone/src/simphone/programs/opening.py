@@ -139,13 +139,13 @@ async def copy(source: Source, sink: Sink) -> None:
         await sink.write(chunk)
 
 
-async def lines(source: Source) -> AsyncIterator[bytes]:
-    """Lines with their newline; the last one may lack it."""
+async def lines(source: Source, end: bytes = b"\n") -> AsyncIterator[bytes]:
+    """Lines with their end; the last one may lack it."""
     held: list[bytes] = []  # of a line that has not ended yet
     async for chunk in chunks(source):
-        pieces = chunk.split(b"\n")
+        pieces = chunk.split(end)
         for piece in pieces[:-1]:
-            yield b"".join([*held, piece, b"\n"])
+            yield b"".join([*held, piece, end])
             held = []
         if pieces[-1]:
             held.append(pieces[-1])

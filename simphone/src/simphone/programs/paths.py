@@ -11,7 +11,7 @@ from ..disk import failure
 from ..streams import Sink, Source
 from .call import Call
 from .files import complain, entry, needs
-from .flags import BadUsage, flags, size
+from .flags import BadUsage, BadValue, flags, size
 from .opening import FileSink, close, open_sink, open_source, reason
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -28,9 +28,11 @@ async def basename(call: Call) -> int:
     suffix = given.value("s")
     names = given.rest
     if "a" not in given and "s" not in given and len(names) > 1:
+        if len(names) > 2:
+            raise BadValue("too many args")
         names, suffix = names[:1], names[1]
     for name in names:
-        shown = os.path.basename(name.rstrip("/")) or ("/" if name else "")
+        shown = os.path.basename(name.rstrip("/")) or ("/" if name else ".")
         if suffix and shown != suffix:
             shown = shown.removesuffix(suffix)
         await call.out(shown + "\n")
@@ -115,8 +117,8 @@ async def mktemp(call: Call) -> int:
     if "/" not in template and (not given.rest or given.names & {"t"} or "p" in given):
         template = f"{folder}/{template}"
     marks = len(template) - len(template.rstrip("X"))
-    if marks < 2:
-        return await call.fail("mktemp: need XX")
+    if marks < 3:
+        return await call.fail("mktemp: need XXX")
     chosen = "".join(random.SystemRandom().choices(LETTERS, k=marks))
     path = template[:-marks] + chosen
     try:

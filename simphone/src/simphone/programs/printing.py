@@ -1,4 +1,4 @@
-"""echo and printf: what do their arguments print?"""
+"""echo and printf."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 
 from .call import Call
+from .flags import BadUsage
 
 ESCAPE = re.compile(
-    r"\\(?:([abefnrtv\\\"'])|x([0-9a-fA-F]{1,2})|(0[0-7]{0,3}|[1-7][0-7]{0,2})|(c))"
+    r"\\(?:([abefnrtv\\\"'])|x([0-9a-fA-F]{1,2})|(0[0-7]{0,3}|[1-7][0-7]{0,2})|(c)"
+    r"|u([0-9a-fA-F]{1,4}))"
 )
 LETTERS = dict(zip("abefnrtv\\\"'", "\a\b\x1b\f\n\r\t\v\\\"'", strict=True))
 DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|[0-9]{0,9})(?:\.(\*|[0-9]{0,9}))?([diouxXcsbeEfgGq%])")
@@ -25,11 +27,13 @@ def unescaped(text: str) -> str:
     for found in ESCAPE.finditer(text):
         pieces.append(_bytes(text[at : found.start()]))
         at = found.end()
-        letter, hexadecimal, octal, stop = found.groups()
+        letter, hexadecimal, octal, stop, unicode = found.groups()
         if stop:
             raise Stopped(b"".join(pieces).decode("utf-8", "surrogateescape"))
         if letter:
             pieces.append(LETTERS[letter].encode())
+        elif unicode:
+            pieces.append(chr(int(unicode, 16)).encode("utf-8", "replace"))
         else:
             code = int(hexadecimal, 16) if hexadecimal else int(octal, 8)
             pieces.append(bytes([code & 0xFF]))
@@ -51,10 +55,12 @@ async def echo(call: Call) -> int:
         for letter in option[1:]:
             escapes = {"e": True, "E": False}.get(letter, escapes)
     text = " ".join(args)
-    try:
-        await call.out((unescaped(text) if escapes else text) + newline)
-    except Stopped as stopped:
-        await call.out(str(stopped))
+    if escapes:
+        # \c takes the newline away, and nothing else.
+        whole = re.sub(r"(?s)(\\\\|\\[^c\\])|\\c", lambda found: found[1] or "", text)
+        newline = newline if whole == text else ""
+        text = unescaped(whole)
+    await call.out(text + newline)
     return 0
 
 
@@ -125,14 +131,14 @@ class Format:
             octal = re.fullmatch(r"([-+]?)0([0-7]+)", plain)
             return int(octal.group(1) + octal.group(2), 8) if octal else int(plain[:40], 0)
         except ValueError:
-            self.errors.append(f"bad value '{text[:80]}'")
+            self.errors.append(f"bad %d {text[:80]}")
             return 0
 
     def _float(self, text: str | None) -> float:
         try:
             return float(text or 0)
         except ValueError:
-            self.errors.append(f"bad value '{(text or '')[:80]}'")
+            self.errors.append(f"bad %f {(text or '')[:80]}")
             return 0.0
 
 
@@ -143,7 +149,7 @@ def _count(text: str | None) -> int:
 async def printf(call: Call) -> int:
     args = call.args[1:] if call.args[:1] == ["--"] else call.args
     if not args:
-        return await call.fail("printf: Needs 1 argument")
+        raise BadUsage("Needs 1 argument")
     form = Format(args[0], args[1:])
     pieces: list[str] = []
     try:

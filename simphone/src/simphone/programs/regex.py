@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import re
 
-from ..expression import IGNORE_CASE, BadSource, Expression
+from ..expression import IGNORE_CASE, LEFTMOST_LONGEST, BadSource, Expression
 from ..shell.pattern import bracket
+
+# The C library's texts for what the engine refuses in its own.
+BRACKETS = "brackets ([ ]) not balanced"
+BRACES = "braces not balanced"
+COUNTS = "invalid repetition count(s)"
+PARENTHESES = "parentheses not balanced"
+OPERAND = "repetition-operator operand invalid"
+TEXTS = {"parenthesis": PARENTHESES, "missing )": PARENTHESES, "min repeat": COUNTS}
+TEXTS |= {"repeat": OPERAND}
 
 
 class BadExpression(Exception):
@@ -23,7 +32,7 @@ def translated(source: str, *, extended: bool) -> str:
         if char == "[":
             found = bracket(source, i, negations="^")
             if found is None:
-                raise BadExpression("Unmatched [")
+                raise BadExpression(BRACKETS)
             pieces.append(found[0])
             i = found[1]
             can_repeat, repeated = True, False
@@ -32,7 +41,7 @@ def translated(source: str, *, extended: bool) -> str:
             char = source[i + 1 : i + 2]
             i += 2
             if not char:
-                raise BadExpression("Trailing backslash")
+                raise BadExpression("trailing backslash (\\)")
             special = not extended and char in "(){}|+?"
             piece = char if special else _escaped(char)
             if special and char == "{":
@@ -41,6 +50,8 @@ def translated(source: str, *, extended: bool) -> str:
             i += 1
             special = char in ".*^$" or (extended and char in "(){}|+?")
             piece = char if special else re.escape(char)
+            if char in "*+?" and extended and not can_repeat:
+                raise BadExpression(OPERAND)
             if char == "*" and not can_repeat:
                 special, piece = False, r"\*"
             elif char == "^" and not extended and pieces and pieces[-1] not in ("(", "|"):
@@ -56,8 +67,6 @@ def translated(source: str, *, extended: bool) -> str:
                     special, piece = False, r"\{"
             elif special and char == "}":
                 special, piece = False, r"\}"
-            elif special and char in "+?" and not can_repeat:
-                special, piece = False, "\\" + char
         repeats = special and char in "*+?{"
         if repeats and repeated:
             # `a*+` repeats a repetition, which the engine reads as something else.
@@ -86,15 +95,19 @@ def _escaped(char: str) -> str:
 def _repeat(source: str, at: int, closing: str) -> tuple[str, int]:
     end = source.find(closing, at)
     if end < 0:
-        raise BadExpression("Unmatched \\{")
+        raise BadExpression(BRACES)
     counts = source[at:end]
     if not re.fullmatch(r"[0-9]{1,5}(,[0-9]{0,5})?", counts):
-        raise BadExpression("Invalid content of \\{\\}")
+        raise BadExpression(COUNTS)
     return "{" + counts + "}", end + len(closing)
 
 
 def compiled(source: str, *, extended: bool, fold: bool = False) -> Expression:
+    text = translated(source, extended=extended)
+    # Of alternatives the longest counts, not the first.
+    flags = (IGNORE_CASE if fold else 0) | (LEFTMOST_LONGEST if "|" in text else 0)
     try:
-        return Expression(translated(source, extended=extended), IGNORE_CASE if fold else 0)
+        return Expression(text, flags)
     except BadSource as error:
-        raise BadExpression(str(error)) from None
+        known = (text for part, text in TEXTS.items() if part in str(error))
+        raise BadExpression(next(known, str(error))) from None

@@ -12,7 +12,7 @@ from ..shell.launch import NotRunnable, launch, programs
 from ..shell.parser import MAX_SCRIPT
 from ..shell.state import NAME, environment
 from .call import Call
-from .flags import BadUsage, flags
+from .flags import BadUsage, BadValue, flags
 from .opening import reason
 
 MAX_ARGUMENTS = 128 << 10
@@ -108,18 +108,18 @@ async def directly(call: Call) -> int:
     """nohup, setsid and their like: the phone's jobs know no sessions, so they only run."""
     given = flags(call.args, "cdwn:", first_only=True)
     if not given.rest:
-        raise BadUsage("Needs 1 argument")
+        raise BadUsage("Needs 1 argument", 125 if call.name.endswith("nohup") else 1)
     return await start(call, given.rest)
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, code: int = 1) -> float:
     unit = UNITS.get(text[-1:], 0)
     try:
         value = float(text[:-1] if unit else text) * (unit or 1)
     except ValueError:
-        raise BadUsage(f"bad time '{text[:80]}'") from None
+        raise BadValue(f"Not a number '{text[:80]}'", code) from None
     if not 0 <= value < 1e9:
-        raise BadUsage(f"bad time '{text[:80]}'")
+        raise BadValue(f"Not a number '{text[:80]}'", code)
     return value
 
 
@@ -133,8 +133,8 @@ async def sleep(call: Call) -> int:
 async def timeout(call: Call) -> int:
     given = flags(call.args, "k:s:vi", {"foreground": "v"}, first_only=True)
     if len(given.rest) < 2:
-        raise BadUsage("Needs 2 arguments")
-    limit = seconds(given.rest[0])
+        raise BadUsage("Need 2 arguments", 125)
+    limit = seconds(given.rest[0], 125)
     try:
         async with asyncio.timeout(limit or None):
             return await start(call, given.rest[1:])

@@ -11,7 +11,7 @@ from ..processes import ROOT, Process
 from ..world import World
 from .call import Call
 from .files import needs
-from .flags import BadUsage, flags
+from .flags import BadUsage, BadValue, flags
 from .regex import BadExpression, compiled
 
 SIGNALS = {
@@ -232,26 +232,44 @@ def column(name: str, process: Process, world: World) -> str:
         "LABEL": "u:r:shell:s0",
     }
     if name not in values:
-        raise BadUsage(f"bad -o '{name[:40]}'")
+        raise BadValue(f"bad -o '{name[:40]}'")
     return values[name]
 
 
-LEFT = ("USER", "NAME", "CMD", "COMM", "COMMAND", "ARGS", "CMDLINE", "LABEL", "TTY", "S", "STAT")
+WIDTHS = {"USER": 12, "PID": 5, "PPID": 5, "VSZ": 7, "RSS": 6, "WCHAN": 10, "ADDR": 8, "NAME": 27}
+LEFT = frozenset(
+    (
+        "USER",
+        "NAME",
+        "CMD",
+        "COMM",
+        "COMMAND",
+        "ARGS",
+        "CMDLINE",
+        "LABEL",
+        "TTY",
+        "S",
+        "STAT",
+        "WCHAN",
+    )
+)
 
 
 def table(columns: list[str], found: list[Process], world: World, *, header: bool) -> str:
-    rows = [columns] if header else []
-    rows += [[column(name, process, world) for name in columns] for process in found]
+    shown = [[column(name, process, world) for name in columns] for process in found]
+    rows = [columns, *shown] if header else shown
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(columns))]
-    if columns[0] == "USER":
-        widths[0] = max(widths[0], 12)
+    widths = [max(w, WIDTHS.get(name, 0)) for w, name in zip(widths, columns, strict=True)]
     lines = []
     for row in rows:
         cells = [
             cell.ljust(width) if name in LEFT else cell.rjust(width)
             for name, cell, width in zip(columns, row, widths, strict=True)
         ]
-        lines.append(" ".join(cells).rstrip() + "\n")
+        line = " ".join(cells).rstrip()
+        # Only the head's last column has its width.
+        pad = WIDTHS.get(columns[-1], 0) - len(columns[-1]) if row is columns else 0
+        lines.append(line + " " * max(0, pad) + "\n")
     return "".join(lines)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from ..streams import Source, read_all
 from .call import Call
 from .files import complain
-from .flags import BadUsage, Flags, flags, size
+from .flags import BadUsage, BadValue, Flags, flags, size
 from .opening import chunks, lines, reading
 
 # What a program that must see everything before it answers may hold.
@@ -39,18 +39,18 @@ async def over(call: Call, paths: list[str], work: Callable[[str, Source], Await
     return status
 
 
-async def held_lines(call: Call, paths: list[str]) -> tuple[list[bytes], int]:
-    """All lines of all files, without their newlines."""
+async def held_lines(call: Call, paths: list[str], end: bytes = b"\n") -> tuple[list[bytes], int]:
+    """All lines of all files, without their ends."""
     found: list[bytes] = []
     total = 0
 
     async def work(_: str, source: Source) -> None:
         nonlocal total
-        async for line in lines(source):
+        async for line in lines(source, end):
             total += len(line)
             if total > MAX_HELD:
                 raise BadUsage("input too large")
-            found.append(line.removesuffix(b"\n"))
+            found.append(line.removesuffix(end))
 
     status = await over(call, paths, work)
     return found, status
@@ -149,8 +149,8 @@ async def wc(call: Call) -> int:
 
     async def show(counts: dict[str, int], path: str) -> None:
         name = "" if path == "-" else f" {path}"
-        # toybox pads only where there is more than one number.
-        width = 0 if len(letters) == 1 else 7
+        padded = len(given.rest) > 1 or (not given.rest and len(letters) > 1)
+        width = 7 if padded else 0
         await call.out(" ".join(str(counts[k]).rjust(width) for k in letters) + name + "\n")
 
     async def work(path: str, source: Source) -> None:
@@ -179,12 +179,12 @@ def ranges(text: str) -> list[tuple[int, int]]:
     for part in text.split(","):
         match = re.fullmatch(r"(\d{0,9})(-?)(\d{0,9})", part)
         if match is None or not part or part == "-":
-            raise BadUsage(f"bad range '{text[:80]}'")
+            raise BadValue(f"bad range '{text[:80]}'")
         low, dash, high = match.groups()
         first = int(low or 1)
         found.append((first, int(high) if high else (1 << 40 if dash else first)))
         if first < 1:
-            raise BadUsage(f"bad range '{text[:80]}'")
+            raise BadValue(f"bad range '{text[:80]}'")
     return found
 
 
@@ -194,13 +194,13 @@ def chosen(count: int, wanted: list[tuple[int, int]]) -> list[int]:
 
 
 async def cut(call: Call) -> int:
-    given = flags(call.args, "b:c:f:d:sDnO:", {"output-delimiter": "O", "complement": "D"})
-    kind = next((letter for letter in "bcf" if letter in given), "")
+    given = flags(call.args, "b:c:C:f:F:d:sDnO:", {"output-delimiter": "O"})
+    kind = next((letter for letter in "bcCfF" if letter in given), "")
     if not kind:
-        raise BadUsage("Needs -fbc")
+        raise BadUsage("Needs -CFfcb")
     wanted = ranges(given.value(kind))
     delimiter = given.value("d", "\t")
-    joint = given.value("O", delimiter if kind == "f" else "")
+    joint = given.value("O", {"f": delimiter, "F": " "}.get(kind, ""))
 
     async def work(_: str, source: Source) -> None:
         async for raw in lines(source):
@@ -215,6 +215,8 @@ async def cut(call: Call) -> int:
                     await call.out(text + "\n")
                 continue
             parts = text.split(delimiter) if kind == "f" else list(text)
+            if kind == "F":  # by a run of blanks, whatever it is
+                parts = text.split(given.value("d")) if "d" in given else text.split()
             picked_parts = [parts[i - 1] for i in chosen(len(parts), wanted)]
             await call.out(joint.join(picked_parts) + "\n")
 
