@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..farm.runner import PUBLIC_CASES, Request
+from ..farm.runner import PUBLIC_CASES, make_plan
 from ..folders import find_cases
 from ..plan.plan import Plan
 from ..settings import RunSettings
@@ -33,7 +33,7 @@ def plan(
     Example: emufarm plan --seed 7 --repeats 3 -k "messages and attack"
     """
     settings = RunSettings(seed=seed, repeats=repeats, agent=agent, profile=profile)
-    made = Request(find_cases(folder), settings, k).plan
+    made = make_plan(find_cases(folder), settings, k)
     if as_json:
         typer.echo(json.dumps(made.as_json(), indent=1, sort_keys=True, ensure_ascii=False))
     else:

@@ -13,13 +13,15 @@ from pathlib import Path
 from ..cases.model import Case
 from ..folders import find_cases
 from ..pins import proofs
+from ..pins.profile import load_profile
 from ..plan.plan import PlannedCase
 from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
 from ..report.oracle_facts import oracle_facts
 from ..settings import RunSettings
 from .backends import local_backend
-from .run_events import Notice, OnEvent, ignore
-from .runner import PUBLIC_CASES, RUNS, Request, device_count, start
+from .job import Job
+from .run_events import Notice, OnEvent, ignore, notifier
+from .runner import PUBLIC_CASES, RUNS, device_count, make_plan, start
 
 CHECKS = "checks"  # a folder of their own: the latest run is never a control's
 _NOISES = 1_000_000  # a phone's noise has bounds, a seed has none
@@ -70,16 +72,16 @@ def check_cases(
     planned: tuple[PlannedCase, ...] = ()  # the same for all controls
     found = find_cases(Path(cases))
     on_event(Notice(f"cases: {found}"))
-    profile = Request(found, RunSettings()).profile
-    backend = local_backend(profile, "reference", lambda line: on_event(Notice(line)))
+    profile = load_profile(RunSettings.profile)
+    backend = local_backend(profile, "reference", notifier(on_event))
     for control in controls(seed):
         settings = RunSettings(seed=seed, agent=control.agent, noise=control.noise)
-        request = Request(found, settings, k)
-        plan = request.plan
+        plan = make_plan(found, settings, k)
         planned = plan.cases
         on_event(Notice(f"control {control.name}: {len(plan.episodes)} episodes"))
         place = folder / CHECKS / f"{stamp}-{control.name}"
-        done = start(place, request, plan, backend, count, on_event)
+        job = Job(place, plan, settings, profile, backend, count)
+        done = start(job, found, on_event)
         passes.append(ControlRun(done.report().episodes, oracle_facts(place)))
         findings += judged(control.agent, passes[-1].rows)
     findings += volatile("reference", *passes[:2])

@@ -21,10 +21,10 @@ from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, locked_staging, send_sealed
+from .documents import record_devices, seal
 from .interruption import RunInterrupted
 from .job import Job
 from .run_events import Journaled, Notice, OnEvent, RunStarted
-from .sealing import record_devices, seal
 
 TEXT_LIMIT = 4000  # of a fact; what a message to the coordinator may hold
 

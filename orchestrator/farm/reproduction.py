@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -16,9 +15,10 @@ from ..plan.store import read_plan
 from ..report.endings import EndingComparison, comparable, endings
 from ..report.endings import compare as compare_endings
 from .backends import check_backend_name, choose_backend
+from .job import Job
 from .recorded import planned_profile, recorded, require_unchanged_cases
-from .run_events import Notice, OnEvent, ignore
-from .runner import Request, device_count, start
+from .run_events import OnEvent, ignore, notifier
+from .runner import device_count, start
 from .runs import RUNS, Run, find_run
 
 
@@ -88,7 +88,7 @@ def _again(
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
-    notify: Callable[[str], None] = lambda line: on_event(Notice(line))  # noqa: E731
+    notify = notifier(on_event)
     place = choose_backend(backend, profile, plan.agent, notify)
     if place.lock.digest != before.image:
         notify(
@@ -96,8 +96,9 @@ def _again(
             "a difference may come from it"
         )
     card = load_card(Path(agent_card)) if agent_card else None
-    request = Request(before.cases_folder, replace(before.settings, noise=noise))
-    return start(free_name(folder), request, plan, place, devices, on_event, card).folder
+    settings = replace(before.settings, noise=noise)
+    job = Job(free_name(folder), plan, settings, profile, place, devices)
+    return start(job, before.cases_folder, on_event, card).folder
 
 
 def free_name(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..coordinator.transitions import Event
+from ..events.notify import Notify
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Journaled:
 
 RunEvent = Notice | RunStarted | Journaled
 OnEvent = Callable[[RunEvent], None]
+
+
+def notifier(on_event: OnEvent) -> Notify:
+    """Reports each line as a Notice."""
+    return lambda line: on_event(Notice(line))
 
 
 def ignore(event: RunEvent) -> None:

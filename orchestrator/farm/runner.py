@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..errors import UsageError
-from ..files import write_json
 from ..folders import find_cases
-from ..pins import proofs
 from ..pins.agent_card import AgentCard, load_card
-from ..pins.profile import Profile, load_profile
-from ..pins.run_manifest import MANIFEST
+from ..pins.profile import load_profile
 from ..plan.build import build
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
-from ..plan.store import write_plan
 from ..report import build as report
 from ..settings import Limits, RunSettings
-from .backends import ChosenBackend, check_backend_name, choose_backend
-from .documents import documents
+from .backends import check_backend_name, choose_backend
+from .documents import write_documents
 from .execute import execute
 from .interruption import blocking
 from .job import Job
 from .recorded import planned_profile, recorded, require_unchanged_cases
-from .run_events import Notice, OnEvent, ignore
+from .run_events import Notice, OnEvent, ignore, notifier
 from .runs import Run
 
 PUBLIC_CASES = Path("cases/public")
@@ -66,14 +60,16 @@ def run(
         raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
     count = device_count(devices)
     settings = RunSettings(seed, repeats, agent, profile, limits=limits, noise=noise)
-    request = Request(find_cases(Path(cases)), settings, k)
-    plan = request.plan
+    found = find_cases(Path(cases))
+    plan = make_plan(found, settings, k)
     folder = Path(runs) / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
     if (folder / PLAN).exists():
         raise UsageError(f"{folder} exists already: `emufarm resume {folder}`, or choose --run")
-    on_event(Notice(f"cases: {request.cases}"))
-    place = choose_backend(backend, request.profile, agent, _notify(on_event))
-    return _latest(start(folder, request, plan, place, count, on_event, card))
+    on_event(Notice(f"cases: {found}"))
+    phone = load_profile(profile)
+    place = choose_backend(backend, phone, agent, notifier(on_event))
+    job = Job(folder, plan, settings, phone, place, count)
+    return _latest(start(job, found, on_event, card))
 
 
 def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
@@ -88,7 +84,7 @@ def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
-    backend = choose_backend(before.backend, profile, plan.agent, _notify(on_event))
+    backend = choose_backend(before.backend, profile, plan.agent, notifier(on_event))
     if backend.lock.digest != before.image:
         raise UsageError(
             f"{folder} was run on the image {before.image[:12]}, this machine has "
@@ -103,48 +99,20 @@ def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
     return _latest(carry_out(job, on_event))
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a run was asked to do; the same request gives the same plan, everywhere."""
+def make_plan(cases: Path, settings: RunSettings, k: str = "") -> Plan:
+    """The same arguments give the same plan, everywhere. `k` selects cases, as pytest's -k does.
 
-    cases: Path
-    settings: RunSettings
-    k: str = ""  # which cases, as pytest's -k
-
-    @property
-    def profile(self) -> Profile:
-        return load_profile(self.settings.profile)
-
-    @property
-    def plan(self) -> Plan:
-        """UsageError where an agent, a profile, a case or a selection is wrong."""
-        check_spec(self.settings.agent)
-        profile = self.profile
-        return build(load_cases(self.cases), self.settings, profile.name, profile.digest, self.k)
+    UsageError where an agent, a profile, a case or a selection is wrong.
+    """
+    check_spec(settings.agent)
+    profile = load_profile(settings.profile)
+    return build(load_cases(cases), settings, profile.name, profile.digest, k)
 
 
-def start(
-    folder: Path,
-    request: Request,
-    plan: Plan,
-    backend: ChosenBackend,
-    devices: int,
-    on_event: OnEvent,
-    card: AgentCard | None = None,
-) -> Run:
-    """Write a new run's folder, its plan last, and execute it."""
-    settings, profile = request.settings, request.profile
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        files = documents(plan, settings, profile, backend, request.cases, card)
-        known = proofs.proven(folder.parent / proofs.NAME, backend.lock.digest, plan.cases)
-        files[MANIFEST]["reproducibility"]["proven"] = known
-        for file, content in files.items():
-            write_json(folder / file, content)
-        write_plan(folder / PLAN, plan)
-    except OSError as error:
-        raise UsageError(f"cannot write the run to {folder}: {error.strerror}") from error
-    return carry_out(Job(folder, plan, settings, profile, backend, devices), on_event)
+def start(job: Job, cases: Path, on_event: OnEvent, card: AgentCard | None = None) -> Run:
+    """Write a new run's folder and execute it."""
+    write_documents(job, cases, card)
+    return carry_out(job, on_event)
 
 
 def carry_out(job: Job, on_event: OnEvent) -> Run:
@@ -170,7 +138,3 @@ def _latest(run: Run) -> Run:
     """Its report also stands beside all runs, as the latest."""
     report.publish(run.folder)
     return run
-
-
-def _notify(on_event: OnEvent) -> Callable[[str], None]:
-    return lambda line: on_event(Notice(line))

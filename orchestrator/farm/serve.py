@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ..coordinator.open_run import open_run
 from ..coordinator.server import Secrets, listening
+from .documents import seal
 from .interruption import RunInterrupted, blocking
 from .recorded import recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
 from .runs import RUNS, Run
-from .sealing import seal
 
 WORKER_SECRET, ADMIN_SECRET = "worker.token", "admin.token"
 
