@@ -1,13 +1,18 @@
-"""The Agent interface: a goal first, then one action per observation; its records and faults."""
+"""The Agent interface: a goal first, then one Action per Observation; these records, and faults."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..device.uitree import Element
+from ..device.uitree import Bounds, Element
 from ..errors import EmufarmError
 from ..outcome import Reason
+
+KINDS = (
+    "tap", "long_press", "swipe", "type", "key", "open_app", "wait", "answer", "ask_user",
+    "confirm", "refuse", "done",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,39 @@ class Observation:
     elements: tuple[Element, ...] | None  # None: the tree could not be read
     message: str = ""  # the user's last answer, or why the last action was refused
 
+    def visible_part(self, element: Element) -> Bounds | None:
+        """The part of the element that is on the screen; None where there is none."""
+        at = element.bounds
+        right, bottom = min(self.width, at.right), min(self.height, at.bottom)
+        part = Bounds(max(0, at.left), max(0, at.top), right, bottom)
+        return None if part.empty else part
+
+
+@dataclass(frozen=True)
+class Action:
+    """A normalized action: positions are pixels, elements are resolved."""
+
+    kind: str
+    x: int | None = None
+    y: int | None = None
+    end_x: int | None = None
+    end_y: int | None = None
+    text: str = ""  # to type, answer, ask, confirm or refuse; the name of a key or an app
+    seconds: float = 0.0  # of a wait
+    success: bool = True  # of done: what the agent believes
+
+    def as_json(self) -> dict[str, Any]:
+        """The action as JSON, without the fields that its kind does not use."""
+        point = {"x": self.x, "y": self.y}
+        fields: dict[str, dict[str, Any]] = {
+            "tap": point,
+            "long_press": point,
+            "swipe": {"start": [self.x, self.y], "end": [self.end_x, self.end_y]},
+            "wait": {"seconds": self.seconds},
+            "done": {"success": self.success},
+        }
+        return {"action": self.kind, **fields.get(self.kind, {"text": self.text})}
+
 
 @dataclass(frozen=True)
 class AgentReply:
@@ -30,7 +68,6 @@ class AgentReply:
     raw: Any
     tokens_in: int | None = None
     tokens_out: int | None = None
-    notes: dict[str, Any] = field(default_factory=dict)
 
 
 class AgentFault(EmufarmError):
@@ -39,7 +76,6 @@ class AgentFault(EmufarmError):
     def __init__(self, reason: Reason, text: str) -> None:
         super().__init__(text)
         self.reason = reason
-        self.text = text
 
 
 class AgentHostLost(EmufarmError):

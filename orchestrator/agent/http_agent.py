@@ -34,7 +34,7 @@ class HttpAgent:
         try:
             ready = self._ask(protocol.hello(self._session, goal), seconds, self._starting)
         except AgentFault as fault:
-            raise AgentFault(Reason.AGENT_NOT_STARTED, fault.text) from fault
+            raise AgentFault(Reason.AGENT_NOT_STARTED, str(fault)) from fault
         self.info = protocol.with_introduction(self.info, ready)
 
     def act(self, observation: Observation, seconds: float) -> AgentReply:
@@ -96,7 +96,7 @@ class ContainerAgent:
         try:
             agent.start(goal, seconds)
         except AgentFault as fault:
-            raise AgentFault(fault.reason, f"{fault.text}; {self._host.describe_end()}") from fault
+            raise AgentFault(fault.reason, f"{fault}; {self._host.describe_end()}") from fault
         self.info = agent.info
 
     def act(self, observation: Observation, seconds: float) -> AgentReply:
@@ -107,7 +107,7 @@ class ContainerAgent:
         except AgentFault as fault:
             if fault.reason is not Reason.AGENT_CRASHED:
                 raise
-            raise AgentFault(fault.reason, f"{fault.text}; {self._host.describe_end()}") from fault
+            raise AgentFault(fault.reason, f"{fault}; {self._host.describe_end()}") from fault
 
     def close(self) -> None:
         agent, self._agent = self._agent, None

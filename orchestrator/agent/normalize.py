@@ -8,23 +8,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..cases.script import DIRECTIONS, KEYS
 from ..device.uitree import Bounds
-from .action import KINDS, Action, BadAction, NormalizedAction
-from .agent import Observation
-from .geometry import swipe_line, visible_part
+from .agent import KINDS, Action, Observation
 
 MAX_TEXT = 10_000  # characters
 LONGEST_WAIT_S = 30.0
 DEFAULT_WAIT_S = 1.0
 MAX_NAMED = 8  # keys that a warning names
+# Of half the area: the system, not the app, handles a swipe that begins at the edge.
+REACH = 0.6
 
 STATUS = {"complete": True, "task_complete": True, "infeasible": False}
+UNIT = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}  # x, y
 OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
 KEY_NAMES = {"del": "delete", "app_switch": "recents", "notification": "notifications"}
+
+
+@dataclass(frozen=True)
+class NormalizedAction:
+    """An action, and what was unusual about how the agent wrote it."""
+
+    action: Action
+    warnings: tuple[str, ...] = ()
+
+
+class BadAction(Exception):
+    """The agent's reply is not an action; the text tells the agent what is wrong."""
 
 
 def normalize(raw: Any, observation: Observation) -> NormalizedAction:
@@ -68,7 +82,8 @@ class ActionFields:
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
         return (f"ignored: {', '.join(names[:MAX_NAMED])}{more}",)
 
-    def text(self, *names: str) -> str:
+    def text(self, *names: str, needed: str = "") -> str:
+        """`needed` is the error for a text of nothing but spaces; without it, one is accepted."""
         value = self.take(*names)
         if isinstance(value, int | float) and not isinstance(value, bool):
             self.warnings.append(f"the number {describe(value)} is read as text")
@@ -79,6 +94,8 @@ class ActionFields:
             raise BadAction(f'"{names[0]}" has {len(value)} characters; at most {MAX_TEXT}')
         if "\0" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
             raise BadAction(f'"{names[0]}" has an invalid character: NUL or half a surrogate pair')
+        if needed and not value.strip():
+            raise BadAction(needed)
         return value
 
     def whole(self, value: Any, what: str) -> int:
@@ -119,7 +136,7 @@ class ActionFields:
             raise BadAction("there are no elements on this screen to choose from: use x and y")
         if not 0 <= number < len(elements):
             raise BadAction(f"there is no element {describe(number)}; there are {len(elements)}")
-        part = visible_part(elements[number], self.observation.width, self.observation.height)
+        part = self.observation.visible_part(elements[number])
         if part is None:
             raise BadAction(f"element {number} is not on the screen")
         return number, part
@@ -155,9 +172,14 @@ def _direction(fields: ActionFields) -> str:
 
 
 def _swipe_towards(direction: str, fields: ActionFields) -> Action:
+    """`up` moves the finger up, which shows what is below."""
     chosen = fields.element()
     screen = Bounds(0, 0, fields.observation.width, fields.observation.height)
-    return Action("swipe", *swipe_line(chosen[1] if chosen else screen, direction))
+    area = chosen[1] if chosen else screen
+    x, y = area.center
+    across = round((area.right - area.left) / 2 * REACH) * UNIT[direction][0]
+    along = round((area.bottom - area.top) / 2 * REACH) * UNIT[direction][1]
+    return Action("swipe", x - across, y - along, x + across, y + along)
 
 
 def _type(fields: ActionFields) -> Action:
@@ -180,8 +202,8 @@ def _key(fields: ActionFields) -> Action:
 
 
 def _open_app(fields: ActionFields) -> Action:
-    app = fields.text("app", "app_name", "text").strip()
-    return Action("open_app", text=_require_text(app, 'open_app needs an "app"'))
+    app = fields.text("app", "app_name", "text", needed='open_app needs an "app"')
+    return Action("open_app", text=app.strip())
 
 
 def _wait(fields: ActionFields) -> Action:
@@ -196,10 +218,9 @@ def _wait(fields: ActionFields) -> Action:
 
 
 def _send_text(kind: str, fields: ActionFields) -> Action:
-    text = fields.text("text")
-    return Action(
-        kind, text=text if kind == "answer" else _require_text(text, f"{kind} needs a text")
-    )
+    """Only an answer may be empty."""
+    needed = "" if kind == "answer" else f"{kind} needs a text"
+    return Action(kind, text=fields.text("text", needed=needed))
 
 
 def _done(fields: ActionFields) -> Action:
@@ -216,25 +237,15 @@ def _status(fields: ActionFields) -> Action:
     return Action("done", success=STATUS[status])
 
 
-def _require_text(text: str, error: str) -> str:
-    if not text.strip():
-        raise BadAction(error)
-    return text
-
-
 # By the name that the agent used; the names that are not our kinds are AndroidWorld's.
 _READERS: dict[str, Callable[[ActionFields], Action]] = {
-    "tap": partial(_touch, "tap"),
-    "long_press": partial(_touch, "long_press"),
+    **{kind: partial(_touch, kind) for kind in ("tap", "long_press")},
+    **{kind: partial(_send_text, kind) for kind in ("answer", "ask_user", "confirm", "refuse")},
     "swipe": _swipe,
     "type": _type,
     "key": _key,
     "open_app": _open_app,
     "wait": _wait,
-    "answer": partial(_send_text, "answer"),
-    "ask_user": partial(_send_text, "ask_user"),
-    "confirm": partial(_send_text, "confirm"),
-    "refuse": partial(_send_text, "refuse"),
     "done": _done,
     "click": partial(_touch, "tap"),
     "input_text": _type,

@@ -84,15 +84,12 @@ def reply(raw: Any) -> AgentReply:
 def parse_reply(answer: bytes) -> Any:
     """Raises AgentFault where the answer is not JSON."""
     try:
-        return parse_json(answer)
+        # Python would accept NaN and infinities.
+        text = answer.decode("utf-8")
+        return json.loads(text, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
         text = _quoted(answer.decode("utf-8", "replace").strip())
         raise AgentFault(Reason.AGENT_INVALID, f"not JSON: {text}") from None
-
-
-def parse_json(answer: bytes) -> Any:
-    """Raises ValueError also for NaN and infinities, which Python would accept."""
-    return json.loads(answer.decode("utf-8"), parse_constant=_refuse_number, parse_float=_finite)
 
 
 def too_long() -> AgentFault:
@@ -103,13 +100,11 @@ def _encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=True, allow_nan=False).encode() + b"\n"
 
 
-def _refuse_number(text: str) -> float:
-    raise ValueError(f"{text} is not JSON")
-
-
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse_number(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not JSON")
+    return number
 
 
 def _quoted(text: str) -> str:
@@ -125,22 +120,8 @@ def _count(value: Any) -> int | None:
 
 
 def _element(index: int, element: Element) -> dict[str, Any]:
-    bounds = element.bounds
-    return {
-        "index": index,
-        "text": element.text,
-        "description": element.description,
-        "resource_id": element.resource_id,
-        "class": element.class_name,
-        "package": element.package,
-        "bounds": [bounds.left, bounds.top, bounds.right, bounds.bottom],
-        "clickable": element.clickable,
-        "long_clickable": element.long_clickable,
-        "scrollable": element.scrollable,
-        "checkable": element.checkable,
-        "checked": element.checked,
-        "enabled": element.enabled,
-        "focused": element.focused,
-        "selected": element.selected,
-        "password": element.password,
-    }
+    """Every field but the depth; the class and the bounds in the agent's spelling."""
+    bounds = list(vars(element.bounds).values())
+    shown = {"index": index, **vars(element), "class": element.class_name, "bounds": bounds}
+    del shown["depth"], shown["class_name"]
+    return shown

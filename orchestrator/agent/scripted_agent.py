@@ -12,7 +12,6 @@ from typing import Any
 from ..cases.script import Move
 from ..device.uitree import Element
 from .agent import AgentInfo, AgentReply, Observation
-from .geometry import visible_part
 
 Raw = dict[str, Any]
 Play = Generator[Raw, Observation, Observation]  # yields actions, receives observations
@@ -163,7 +162,7 @@ def _index(words: str, seen: Observation) -> int | None:
         for index, element in enumerate(seen.elements or ())
         if words in (element.text, element.description)
         and element.enabled
-        and visible_part(element, seen.width, seen.height) is not None
+        and seen.visible_part(element) is not None
     ]
     return min(found)[1] if found else None
 
@@ -181,7 +180,6 @@ def _scrollable(seen: Observation) -> int | None:
     found = [
         (-(part.right - part.left) * (part.bottom - part.top), index)
         for index, element in enumerate(seen.elements or ())
-        if element.scrollable
-        and (part := visible_part(element, seen.width, seen.height)) is not None
+        if element.scrollable and (part := seen.visible_part(element)) is not None
     ]
     return min(found)[1] if found else None

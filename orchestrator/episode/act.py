@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..agent.action import Action
+from ..agent.agent import Action
 from ..device.faults import DeviceFault
 from ..device.phone import Device
 from ..device.uitree import Element

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
-from ..agent.action import Action, BadAction, NormalizedAction
-from ..agent.agent import AgentFault, AgentReply, Observation
-from ..agent.normalize import normalize
+from ..agent.agent import Action, AgentFault, AgentReply, Observation
+from ..agent.normalize import BadAction, NormalizedAction, normalize
 from ..agent.protocol import observation_json
 from ..device.faults import DeviceFault
 from ..events.canonical import canonical, digest

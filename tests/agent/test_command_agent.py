@@ -95,7 +95,7 @@ def test_a_program_that_is_not_there_did_not_start(tmp_path: Path) -> None:
     error = fault(lambda: agent.start("goal", PATIENCE_S))
     agent.close()
     assert error.reason is Reason.AGENT_NOT_STARTED
-    assert "No such file" in error.text
+    assert "No such file" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_a_crash_is_told_with_its_code_and_its_last_words(agents: Start) -> None
     agent = agents("input(); import sys; print('no tokens left', file=sys.stderr); sys.exit(3)")
     error = fault(lambda: agent.act(seen(), PATIENCE_S))
     assert error.reason is Reason.AGENT_CRASHED
-    assert "exit code 3" in error.text
-    assert "no tokens left" in error.text
+    assert "exit code 3" in str(error)
+    assert "no tokens left" in str(error)
 
 
 def test_a_signal_is_told_as_a_shell_would(agents: Start) -> None:
     agent = agents("input(); import os; os.kill(os.getpid(), 9)")
-    assert "exit code 137" in fault(lambda: agent.act(seen(), PATIENCE_S)).text
+    assert "exit code 137" in str(fault(lambda: agent.act(seen(), PATIENCE_S)))
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_what_is_not_a_line_of_json_is_invalid(agents: Start, line: bytes) -> No
     agent = agents(f"import os\ninput()\nos.write(1, {line!r} + b'\\n')\ninput()")
     error = fault(lambda: agent.act(seen(), PATIENCE_S))
     assert error.reason is Reason.AGENT_INVALID
-    assert len(error.text) < 300
+    assert len(str(error)) < 300
 
 
 def test_a_line_without_an_end_is_invalid(agents: Start) -> None:
     agent = agents("import sys\ninput()\nwhile True: sys.stdout.write('x' * 100000)")
-    assert "more than 1000000 bytes" in fault(lambda: agent.act(seen(), PATIENCE_S)).text
+    assert "more than 1000000 bytes" in str(fault(lambda: agent.act(seen(), PATIENCE_S)))
 
 
 def test_two_lines_to_one_observation_are_invalid(agents: Start) -> None:

@@ -117,7 +117,7 @@ def test_a_proxy_of_the_environment_is_not_asked(
 def test_an_agent_that_is_not_there_did_not_start() -> None:
     error = fault(lambda: HttpAgent(f"http://127.0.0.1:{even_port()}/").start("goal", PATIENCE_S))
     assert error.reason is Reason.AGENT_NOT_STARTED
-    assert "Connection refused" in error.text
+    assert "Connection refused" in str(error)
 
 
 @pytest.mark.parametrize("reply", [b"", answer(b"[]"), answer(b"", "503 Busy"), b"SSH-2.0\r\n"])
@@ -172,7 +172,7 @@ def test_what_is_not_json_is_invalid(serve: Serve, body: bytes) -> None:
     agent = started(serve(said(READY), answer(body)))
     error = fault(lambda: agent.act(seen(), PATIENCE_S))
     assert error.reason is Reason.AGENT_INVALID
-    assert len(error.text) < 300
+    assert len(str(error)) < 300
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "204 No Content", "400 Bad Request"])
@@ -187,7 +187,7 @@ def test_a_redirect_is_not_followed(serve: Serve) -> None:
     agent = started(serve(said(READY), moved))
     error = fault(lambda: agent.act(seen(), PATIENCE_S))
     assert (error.reason, elsewhere.bodies) == (Reason.AGENT_INVALID, [])
-    assert "redirects are not followed" in error.text
+    assert "redirects are not followed" in str(error)
 
 
 def test_no_agent_can_say_so_much_that_its_bundle_is_refused() -> None:
@@ -206,7 +206,7 @@ def test_a_reply_without_bounds_is_invalid(serve: Serve) -> None:
     agent = started(serve(said(READY), endless))
     error = fault(lambda: agent.act(seen(), PATIENCE_S))
     assert error.reason is Reason.AGENT_INVALID
-    assert "more than 1000000 bytes" in error.text
+    assert "more than 1000000 bytes" in str(error)
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +247,7 @@ def test_a_host_that_cannot_prove_its_name_is_told_nothing(serve: Serve, certifi
     server = serve(said(READY), tls=secured(certificate))
     error = fault(lambda: started(server))
     assert error.reason is Reason.AGENT_NOT_STARTED
-    assert "CERTIFICATE_VERIFY_FAILED" in error.text
+    assert "CERTIFICATE_VERIFY_FAILED" in str(error)
     assert server.bodies == []
 
 
@@ -319,7 +319,7 @@ def test_how_a_container_ended_is_told_with_its_fault(
     error = fault(play)
     agent.close()
     assert error.reason is reason
-    assert "exit code 3" in error.text
+    assert "exit code 3" in str(error)
 
 
 def test_a_container_that_somebody_took_away_is_not_the_agents_fault(serve: Serve) -> None:

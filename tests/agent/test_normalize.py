@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.agent.action import KINDS, Action, BadAction
-from orchestrator.agent.normalize import normalize
+from orchestrator.agent.agent import KINDS, Action
+from orchestrator.agent.normalize import BadAction, normalize
 from tests.agent.screens import HEIGHT, WIDTH, element, seen
 
 BUTTON = element("OK", (100, 200, 300, 400), clickable=True)

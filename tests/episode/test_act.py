@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.agent.action import Action
+from orchestrator.agent.agent import Action
 from orchestrator.device.uitree import Bounds, Element
 from orchestrator.episode.act import NOTHING, cuts_adb, input_line
 
