@@ -20,7 +20,9 @@ DEVELOP := $(VENV)/.develop
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # uv reads none of pip's configuration, so it gets pip's index where the environment names one. Where
 # only pip.conf names one, uv may fail to reach an index; pip then installs from the same locks.
-export UV_DEFAULT_INDEX ?= $(or $(PIP_INDEX_URL),https://pypi.org/simple)
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 LOCKED = $(UV) --require-hashes --no-build-isolation -r $(1) \
 	|| $(PIP) install --require-hashes --no-build-isolation -r $(1)
