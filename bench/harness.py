@@ -40,8 +40,7 @@ from orchestrator.fleet.local.device import LocalDevice
 from orchestrator.image.embedded import device_env, embedded_image, emulator
 from orchestrator.outcome import Outcome
 from orchestrator.pins.profile import Profile, load_profile
-from orchestrator.plan.build import build
-from orchestrator.plan.plan import Plan
+from orchestrator.plan.plan import Plan, build
 from orchestrator.settings import RunSettings
 from orchestrator.worker.loop import Worker
 

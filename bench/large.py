@@ -50,8 +50,7 @@ from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.files import write_json
 from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
 from orchestrator.pins.run_manifest import MANIFEST
-from orchestrator.plan.build import build
-from orchestrator.plan.plan import Plan
+from orchestrator.plan.plan import Plan, build
 from orchestrator.plan.store import FILE, read_plan, write_plan
 from orchestrator.settings import RunSettings
 

@@ -6,36 +6,16 @@ import fcntl
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from .errors import EmufarmError
 
 _POLL_S = 0.05
+FileLock = BinaryIO  # held until it is closed: by `close`, a `with` block, or the process's end
 
 
 class LockHeld(EmufarmError):
     """Another process holds the lock."""
-
-
-class FileLock:
-    """A held lock. It is released by `release`, at the end of a `with` block, or by the kernel
-    when the process ends."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def release(self) -> None:
-        """A second call does nothing."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
 
 
 def try_lock(path: Path, *, create: bool = True) -> FileLock:
@@ -49,7 +29,7 @@ def try_lock(path: Path, *, create: bool = True) -> FileLock:
     except BaseException:
         file.close()
         raise
-    return FileLock(file)
+    return file
 
 
 def wait_lock(path: Path, seconds: float, on_wait: Callable[[], None] = lambda: None) -> FileLock:

@@ -36,7 +36,7 @@ def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with try_lock(path), pytest.raises(LockHeld, match=str(path)):
         try_lock(path)
-    try_lock(path).release()
+    try_lock(path).close()
 
 
 def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:

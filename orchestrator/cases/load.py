@@ -74,7 +74,7 @@ def _load(path: Path, taken: dict[str, Path]) -> LoadedCase:
     """The case, whose id is added to those that are taken. Raises CaseErrors."""
     site, mistakes = read_site(path.parent)
     try:
-        document = read_document(_read_text(path))
+        document = read_document(_read_text(path), "a case")
     except BadDocument as error:
         raise CaseErrors([*mistakes, Mistake(path, error.line, error.text)]) from error
     mistakes += rule_mistakes(path, document, site)

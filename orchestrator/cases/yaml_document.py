@@ -79,8 +79,11 @@ class Document:
             waiting += [((*location, key), child) for key, child, _ in _children(node)]
 
 
-def read_document(text: str) -> Document:
-    """Raises BadDocument where the text is not one YAML document of safe types."""
+def read_document(text: str, what: str) -> Document:
+    """Raises BadDocument where the text is not one YAML document of safe types.
+
+    `what` is what an empty file should have been, such as "a case".
+    """
     try:
         loader = _CaseYamlLoader(text)
         root = loader.get_single_node()
@@ -99,7 +102,7 @@ def read_document(text: str) -> Document:
         # A safe type refused the value: a date such as 2031-02-30, a mapping as a key.
         raise BadDocument(1, f"not YAML: {error}; put such values in quotes") from error
     if root is None:
-        raise BadDocument(1, "the file is empty; write a case")
+        raise BadDocument(1, f"the file is empty; write {what}")
     return Document(data, root)
 
 

@@ -12,8 +12,7 @@ from ..errors import UsageError
 from ..folders import find_cases
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.profile import load_profile
-from ..plan.build import build
-from ..plan.plan import Plan
+from ..plan.plan import Plan, build
 from ..plan.store import FILE as PLAN
 from ..report import build as report
 from ..settings import Limits, RunSettings

@@ -19,13 +19,12 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator
 
 from .. import __version__
-from ..errors import UsageError
 from ..files import file_sha256
 from .host import unknown, value_or_reason
-from .strict_yaml import read_yaml, validation_message
+from .strict_yaml import read_model
 
 Text = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -65,10 +64,7 @@ class AgentCard(BaseModel):
 
 def load_card(path: Path) -> AgentCard:
     """Raises UsageError where the file is missing or wrong."""
-    try:
-        return AgentCard.model_validate(read_yaml(path))
-    except ValidationError as error:
-        raise UsageError(f"{path}: {validation_message(error, 'an agent card')}") from error
+    return read_model(path, AgentCard, "an agent card")
 
 
 def agent_facts(
@@ -89,13 +85,11 @@ def agent_facts(
         "version": unknown(UNSEEN) if external else __version__,
         "notes": unknown("no agent card was given"),
     }
-    from_card = (
-        {"name": card.name, "version": card.version, "notes": _stated(card.notes)} if card else {}
-    )
+    if card:
+        own = {"name": card.name, "version": card.version, "notes": _stated(card.notes)}
     return {
         "spec": spec,
         **own,
-        **from_card,
         "command": list(command) or absent,
         "files_sha256": _files(command) or absent,
         "trusted_with_host": remote is None,

@@ -22,14 +22,14 @@ def unknown(why: str) -> Unknown:
 
 def host_facts() -> dict[str, Any]:
     return {
-        "os": value_or_reason(_os),
+        "os": value_or_reason(lambda: platform.freedesktop_os_release()["PRETTY_NAME"]),
         "kernel": f"{platform.system()} {platform.release()} {platform.version()}",
         "machine": platform.machine(),
         "cpu": {
-            "model": value_or_reason(_cpu_model),
+            "model": value_or_reason(lambda: _field("/proc/cpuinfo", "model name")),
             "cores": os.cpu_count() or unknown("the system does not report it"),
         },
-        "memory_kb": value_or_reason(_memory_kb),
+        "memory_kb": value_or_reason(lambda: int(_field("/proc/meminfo", "MemTotal").split()[0])),
         "kvm": kvm(Path("/dev/kvm")),
         "python": platform.python_version(),
         "python_build": " ".join((platform.python_implementation(), *platform.python_build())),
@@ -47,12 +47,11 @@ def value_or_reason(ask: Callable[[], Any]) -> Any:
 
 def kvm(device: Path) -> dict[str, Any]:
     """Whether KVM can accelerate an emulator here."""
-    if not device.exists():
-        return {"present": False, "usable": False, "why": f"{device} does not exist"}
-    if not os.access(device, os.R_OK | os.W_OK):
-        why = f"this user may not read and write {device}"
-        return {"present": True, "usable": False, "why": why}
-    return {"present": True, "usable": True}
+    if os.access(device, os.R_OK | os.W_OK):
+        return {"present": True, "usable": True}
+    present = device.exists()
+    why = f"this user may not read and write {device}" if present else f"{device} does not exist"
+    return {"present": present, "usable": False, "why": why}
 
 
 def pip_version() -> str | Unknown:
@@ -62,20 +61,8 @@ def pip_version() -> str | Unknown:
         return unknown("pip is not installed beside this Python")
 
 
-def _os() -> str:
-    return platform.freedesktop_os_release()["PRETTY_NAME"]
-
-
-def _cpu_model() -> str:
-    return _field(Path("/proc/cpuinfo"), "model name")
-
-
-def _memory_kb() -> int:
-    return int(_field(Path("/proc/meminfo"), "MemTotal").split()[0])
-
-
-def _field(path: Path, name: str) -> str:
-    for line in path.read_text(errors="replace").splitlines():
+def _field(path: str, name: str) -> str:
+    for line in Path(path).read_text(errors="replace").splitlines():
         key, colon, value = line.partition(":")
         if colon and key.strip() == name:
             return value.strip()

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..files import source_sha256, tree_sha256
+from ..files import read_json, source_sha256, tree_sha256
 from .system_image import SystemImage, Unhashable, hash_system_image
 
 OWN, SDK = Path("/opt/emufarm"), Path("/opt/android-sdk")
@@ -38,15 +38,15 @@ class ImageContents:
 
 def read_contents(own: Path = OWN, sdk: Path = SDK) -> ImageContents:
     """Raises OSError or ValueError where files of the build are missing or wrong."""
-    claimed = SystemImage(**_json(own / "system-image.json"))
-    name = str(_json(own / "device.json")["avd"])
+    claimed = SystemImage(**read_json(own / "system-image.json"))
+    name = str(read_json(own / "device.json")["avd"])
     avd = own / "avd" / f"{name}.avd"
     saved = avd / "snapshots"
     return ImageContents(
         system_image=hash_system_image(claimed.path),
         claimed_system_image=claimed,
         sdk_sha256=source_sha256(sdk),
-        claimed_sdk_sha256=str(_json(own / "sdk.json")["tree_sha256"]),
+        claimed_sdk_sha256=str(read_json(own / "sdk.json")["tree_sha256"]),
         avd=name,
         config_ini=(avd / "config.ini").read_text("utf-8"),
         snapshots={
@@ -66,17 +66,11 @@ def parse_contents(text: str) -> ImageContents:
     """Reads what `main` printed. Raises ValueError where it is something else."""
     try:
         printed: dict[str, Any] = json.loads(text)
-        printed |= {name: SystemImage(**printed[name]) for name in _IMAGES}
+        for name in ("system_image", "claimed_system_image"):
+            printed[name] = SystemImage(**printed[name])
         return ImageContents(**printed)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"not the contents of an image: {error!r}") from error
-
-
-_IMAGES = ("system_image", "claimed_system_image")
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_bytes())
 
 
 def main() -> int:

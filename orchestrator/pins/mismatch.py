@@ -16,20 +16,16 @@ from .sdk_tools import adb_release, emulator_release
 
 # By pin. A pin is missing where nobody could be asked, and None where the answer was missing.
 FoundPins = Mapping[str, str | None]
+_PINS = (
+    "fingerprint", "emulator_version", "adb_version", "avd", "config_ini", "snapshot",
+    "snapshot_sha256",
+)  # fmt: skip
 _NAMED = 5  # keys of config.ini that differ, before the rest is counted
 
 
 def baked_pins(lock: ImageLock) -> dict[str, str | None]:
     """The pins that every device of this image must have."""
-    return {
-        "fingerprint": lock.fingerprint,
-        "emulator_version": lock.emulator_version,
-        "adb_version": lock.adb_version,
-        "avd": lock.avd,
-        "config_ini": lock.config_ini,
-        "snapshot": lock.snapshot,
-        "snapshot_sha256": lock.snapshot_sha256,
-    }
+    return {name: getattr(lock, name) for name in _PINS}
 
 
 def mismatches(lock: ImageLock, found: FoundPins) -> list[str]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import UsageError, did_you_mean
 from ..events.canonical import digest
 from ..folders import ROOT
-from .strict_yaml import read_yaml, validation_message
+from .strict_yaml import read_model
 
 FILE = "profile.yaml"
 IMAGES_VARIABLE = "EMUFARM_IMAGES"
@@ -71,8 +71,7 @@ class Sdk(_Strict):
 
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
-        given = [part is not None for part in (self.emulator, self.platform_tools)]
-        given.append(self.system_image is not None)
+        given = [self.emulator, self.platform_tools, self.system_image]
         if self.standin and any(given):
             raise ValueError("a stand-in SDK has no zips to download: write the zips or standin")
         if not self.standin and not all(given):
@@ -180,10 +179,7 @@ def load_profile(name: str, images: Path | None = None) -> Profile:
         names = f"choose one of {', '.join(there)}" if there else f"{folder} has no profiles"
         raise UsageError(f"there is no profile {name!r}; {did_you_mean(name, there, names)}")
     path = folder / name / FILE
-    try:
-        profile = Profile.model_validate(read_yaml(path))
-    except ValidationError as error:
-        raise UsageError(f"{path}: {validation_message(error, 'a profile')}") from error
+    profile = read_model(path, Profile, "a profile")
     if profile.name != name:
         raise UsageError(f"{path}: its name is {profile.name!r}, but its folder is {name!r}")
     return profile

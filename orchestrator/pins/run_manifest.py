@@ -61,15 +61,17 @@ def android_facts(
             "config_ini": lock.config_ini,
             "config_sha256": lock.config_sha256,
             "config": fill_unknown(config, "config.ini leaves it empty"),
-            **{name: _key(config, key) for name, key in AVD_KEYS.items()},
+            **{
+                name: config.get(key) or unknown(f"config.ini has no {key}")
+                for name, key in AVD_KEYS.items()
+            },
         },
         "image_digest": lock.digest,
         "container_image": asdict(lock.container) if lock.container else unknown(_NO_CONTAINER),
         "snapshot_tag": lock.snapshot,
         "snapshot_sha256": lock.snapshot_sha256,
         "image_lock": fill_unknown(
-            {k: v for k, v in lock.as_json().items() if k != "config_ini"},
-            _NO_VERSION,
+            {k: v for k, v in lock.as_json().items() if k != "config_ini"}, _NO_VERSION
         ),
         **device_facts({}),
     }
@@ -120,10 +122,7 @@ def run_manifest(
             "variants": list(settings.variants),
             "limits": asdict(settings.limits),
             **({} if settings.noise is None else {"noise": settings.noise}),
-            "version": repo["version"],
-            "commit": repo["commit"],
-            "dirty": repo["dirty"],
-            "lock_sha256": repo["lock_sha256"],
+            **{name: repo[name] for name in ("version", "commit", "dirty", "lock_sha256")},
         },
         "android": dict(android),
         "llm_cache": {"enabled": False, "why": _NO_CACHE},
@@ -169,10 +168,6 @@ def fill_unknown(value: Any, why: str) -> Any:
     if isinstance(value, list | tuple):
         return [fill_unknown(one, why) for one in value]
     return value
-
-
-def _key(config: Mapping[str, str], name: str) -> Any:
-    return config.get(name) or unknown(f"config.ini has no {name}")
 
 
 def _common(devices: Mapping[str, Facts], key: str) -> Any:

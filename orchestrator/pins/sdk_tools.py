@@ -34,31 +34,31 @@ _LOG_PREFIX = re.compile(r"^(?:INFO|WARNING|DEBUG|VERBOSE)\s*\|\s*")
 
 def sdk_facts(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     """The SDK's folder, and the path and version of each tool."""
-    root = sdk_root(environ)
-    where = str(root) if root else unknown(f"neither {' nor '.join(SDK_VARIABLES)} is set")
-    return {"root": where, **{name: tool_facts(name, environ) for name in TOOLS}}
+    root = _sdk_root(environ)
+    unset = unknown(f"neither {' nor '.join(SDK_VARIABLES)} is set")
+    facts: dict[str, Any] = {"root": str(root) if root else unset}
+    for name, (_, question) in TOOLS.items():
+        path = find_tool(name, environ)
+        if path:
+            version = tool_version([str(path), *question], environ)
+            facts[name] = {"path": str(path), "version": version}
+        else:
+            below = f"none below {root}" if root else "no SDK is named"
+            facts[name] = {"version": unknown(f"there is no {name} in PATH, and {below}")}
+    return facts
 
 
-def sdk_root(environ: Mapping[str, str]) -> Path | None:
+def _sdk_root(environ: Mapping[str, str]) -> Path | None:
     named = next((environ[name] for name in SDK_VARIABLES if environ.get(name)), None)
     return Path(named) if named else None
 
 
-def tool_facts(name: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    path = find_tool(name, environ)
-    if path is None:
-        root = sdk_root(environ)
-        below = f"none below {root}" if root else "no SDK is named"
-        return {"version": unknown(f"there is no {name} in PATH, and {below}")}
-    return {"path": str(path), "version": tool_version([str(path), *TOOLS[name][1]], environ)}
-
-
 def find_tool(name: str, environ: Mapping[str, str]) -> Path | None:
-    root = sdk_root(environ)
-    for place in TOOLS[name][0] if root else ():
-        for folder in sorted(root.glob(place), reverse=True) if root else ():
-            if found := shutil.which(folder / name):
-                return Path(found)
+    if root := _sdk_root(environ):
+        for place in TOOLS[name][0]:
+            for folder in sorted(root.glob(place), reverse=True):
+                if found := shutil.which(folder / name):
+                    return Path(found)
     found = shutil.which(name, path=environ.get("PATH", os.defpath))
     return Path(found) if found else None
 

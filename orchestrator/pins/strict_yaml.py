@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from ..cases.yaml_document import BadDocument, read_document
 from ..errors import UsageError
 
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """Safe YAML that refuses a repeated key; PyYAML would keep the last value."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key, _ in node.value:
-            value = self.construct_object(key, deep=True)
-            if not isinstance(value, Hashable) or value in seen:
-                text = f"{value!r} is written twice" if value else "a key is not a plain word"
-                raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
-            seen.add(value)
-        return super().construct_mapping(node, deep)
+M = TypeVar("M", bound=BaseModel)
 
 
-def read_yaml(path: Path) -> object:
-    """Raises UsageError where the file cannot be read."""
+def read_model(path: Path, model: type[M], what: str) -> M:
+    """The model in a YAML file; `what` names it in messages. Raises UsageError."""
     try:
-        # _Loader is a SafeLoader.
-        return yaml.load(path.read_text("utf-8"), _UniqueKeyLoader)  # noqa: S506
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UsageError(f"{path}{line}: {error.problem}") from error
-    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        document = read_document(path.read_text("utf-8"), what)
+        for key, line in document.repeated():
+            raise BadDocument(line, f"{key!r} is written twice")
+        return model.model_validate(document.data)
+    except BadDocument as error:
+        raise UsageError(f"{path}:{error.line}: {error}") from error
+    except ValidationError as error:
+        raise UsageError(f"{path}: {_mistakes(error, what)}") from error
+    except (OSError, UnicodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
 
 
-def validation_message(error: ValidationError, what: str) -> str:
-    """All mistakes of a profile or card in one line, each with its key."""
+def _mistakes(error: ValidationError, what: str) -> str:
+    """All mistakes in one line, each with its key."""
     mistakes = []
     for one in error.errors():
         where = ".".join(str(part) for part in one["loc"]) or "the file"

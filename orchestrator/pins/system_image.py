@@ -20,6 +20,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..errors import EmufarmError
 from ..events.canonical import digest
@@ -42,19 +43,16 @@ class SystemImage:
     bytes: int
 
 
-@dataclass(frozen=True)
-class _FileState:
+class _FileState(NamedTuple):
     """What shows that a file is still the one that was listed."""
 
-    device: int
-    inode: int
     size: int
-    changed_ns: tuple[int, int]  # its content, its inode
+    identity: tuple[int, ...]  # device, inode, and when content and inode changed
 
     @classmethod
     def of(cls, stat: os.stat_result) -> _FileState:
-        changed = (stat.st_mtime_ns, stat.st_ctime_ns)
-        return cls(stat.st_dev, stat.st_ino, stat.st_size, changed)
+        identity = (stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns)
+        return cls(stat.st_size, identity)
 
 
 def hash_system_image(folder: str | os.PathLike[str], threads: int | None = None) -> SystemImage:
@@ -67,7 +65,8 @@ def hash_system_image(folder: str | os.PathLike[str], threads: int | None = None
     if not before:
         raise Unhashable(f"{_name(root)} has no files: there is nothing to hash")
     digests = _digests(before, threads or os.cpu_count() or 1)
-    _require_equal(before, dict(_list_files(root)))
+    if wrong := before.items() ^ dict(_list_files(root)).items():
+        raise _changed(min(path for path, _ in wrong))
     prefix = len(_join(root, b""))
     recipe = hashlib.sha256()
     for path in sorted(before):
@@ -87,9 +86,7 @@ def _list_files(folder: bytes) -> Iterator[tuple[bytes, _FileState]]:
     try:
         if stat.S_ISLNK(os.lstat(folder).st_mode):
             raise Unhashable(f"{_name(folder)} is a symbolic link: name its target")
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries]
-        for name in names:
+        for name in os.listdir(folder):
             path = _join(folder, name)
             found = os.lstat(path)
             if stat.S_ISDIR(found.st_mode):
@@ -133,13 +130,6 @@ def _sha256(path: bytes, listed: _FileState, piece: memoryview, stop: threading.
     except OSError as error:
         raise Unhashable(f"cannot read {_name(path)}: {error.strerror}") from error
     return hashed.hexdigest()
-
-
-def _require_equal(before: Mapping[bytes, _FileState], after: Mapping[bytes, _FileState]) -> None:
-    """Compares the listings before and after reading, to find every change in between."""
-    wrong = set(before.items()) ^ set(after.items())
-    if wrong:
-        raise _changed(min(path for path, _ in wrong))
 
 
 def _changed(path: bytes) -> Unhashable:

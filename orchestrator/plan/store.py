@@ -45,24 +45,18 @@ def _checked(path: Path, body: dict[str, Any]) -> Plan:
         raise UsageError(f"{path} has schema version {version!r}; this emufarm reads {SCHEMA}")
     try:
         plan = _ADAPTER.validate_python({k: v for k, v in body.items() if k != "schema_version"})
+        if plan.digest == expected:
+            return plan
+        problem = "some values have the wrong type"
     except ValidationError as error:
-        _require_unchanged(path, expected, body)
         first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{path} is not a plan: {place}: {first['msg']}") from error
-    if plan.digest != expected:
-        # Hashing a long body takes time, so it is done only here.
-        _require_unchanged(path, expected, body)
-        raise UsageError(f"{path} is not a plan: some values have the wrong type")
-    return plan
-
-
-def _require_unchanged(path: Path, expected: str, body: dict[str, Any]) -> None:
-    found = digest(body)
-    if expected != found:
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    # Hashing a long body takes time, so it is done only here.
+    if (found := digest(body)) != expected:
         raise UsageError(
             f"{path} was changed after it was written: its digest is {found}, not {expected}"
         )
+    raise UsageError(f"{path} is not a plan: {problem}")
 
 
 def _refuse_constant(name: str) -> float:

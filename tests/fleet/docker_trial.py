@@ -78,7 +78,7 @@ class DockerTrial(Trial):
     def release(self) -> None:
         """As a killed command line does."""
         assert self._lock is not None
-        self._lock.release()
+        self._lock.close()
 
     @property
     def owner(self) -> Owner:

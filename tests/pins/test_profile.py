@@ -109,10 +109,17 @@ def test_a_mistake_is_one_sentence_that_names_it(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", ["", "- a\n- b\n", "just words"])
-def test_a_file_that_is_no_mapping_is_refused(images: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", ":1: the file is empty; write a profile"),
+        ("- a\n- b\n", "the file: "),
+        ("just words", "the file: "),
+    ],
+)
+def test_a_file_that_is_no_mapping_is_refused(images: Path, content: str, sentence: str) -> None:
     (images / NAME / "profile.yaml").write_text(content)
-    with pytest.raises(UsageError, match="the file: "):
+    with pytest.raises(UsageError, match=sentence):
         load_profile(NAME, images)
 
 

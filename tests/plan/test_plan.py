@@ -15,8 +15,7 @@ from orchestrator.cases.load import LoadedCase, load_cases
 from orchestrator.cases.model import Case
 from orchestrator.errors import UsageError
 from orchestrator.events.canonical import digest
-from orchestrator.plan.build import build
-from orchestrator.plan.plan import Plan, pair_seed
+from orchestrator.plan.plan import Plan, build, pair_seed
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.settings import RunSettings
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cases.load import load_cases
-from orchestrator.plan.build import build
-from orchestrator.plan.plan import Plan
+from orchestrator.plan.plan import Plan, build
 from orchestrator.report.verify.plan import plan_problems
 from orchestrator.settings import RunSettings
 

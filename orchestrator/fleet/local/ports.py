@@ -39,7 +39,7 @@ class PortClaim:
         return _server_port(self.port)
 
     def release(self) -> None:
-        self.lock.release()
+        self.lock.close()
 
 
 def claim(wanted: int | None = None) -> PortClaim:
@@ -52,7 +52,7 @@ def claim(wanted: int | None = None) -> PortClaim:
             continue
         if all(_free(each) for each in (port, port + 1, _server_port(port))):
             return PortClaim(port, lock)
-        lock.release()
+        lock.close()
     if wanted is not None:
         held = f"{wanted}, {wanted + 1} or {_server_port(wanted)}"
         raise UsageError(f"port {held} is in use: choose another --port")

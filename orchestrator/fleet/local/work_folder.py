@@ -39,7 +39,7 @@ def work_folder(below: Path | None = None) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)  # the next run sweeps what stays
-        owner.release()
+        owner.close()
 
 
 def _sweep(root: Path) -> None:

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from ...cases.load import case_digest
 from ...cases.model import Case
-from ...plan.build import episode
-from ...plan.plan import Plan, PlannedCase
+from ...plan.plan import Plan, PlannedCase, episode
 from ...plan.store import FILE
 
 
