@@ -20,7 +20,7 @@ from ..fleet.fact import DeviceFact
 from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
 from ..worker.staging import FOLDER as STAGING
-from ..worker.staging import LOCK, locked_staging, send_sealed
+from ..worker.staging import LOCK, lock_staging, send_sealed
 from .documents import record_devices, seal
 from .interruption import RunInterrupted
 from .job import Job
@@ -118,7 +118,7 @@ async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator
 
 
 def _send_held(client: CoordinatorClient, slot: Path) -> None:
-    with locked_staging(slot):
+    with lock_staging(slot):
         send_sealed(client, slot)
         if [path.name for path in slot.iterdir()] == [LOCK]:
             shutil.rmtree(slot)  # nothing more is to come from it

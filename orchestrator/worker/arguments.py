@@ -1,9 +1,18 @@
-"""What a worker process is started with: one record, and its spelling as a command line."""
+"""The arguments of a worker process, as a record and a command line, and its exit codes."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from enum import IntEnum
 from pathlib import Path
+
+
+class WorkerExit(IntEnum):
+    """Any other code is a crash; so is STOPPED where the fleet did not ask for it."""
+
+    ALL_DECIDED = 0
+    DEVICE_UNUSABLE = 3
+    STOPPED = 143  # 128 + SIGTERM, as a shell gives it
 
 
 @dataclass(frozen=True)

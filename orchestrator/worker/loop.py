@@ -1,4 +1,4 @@
-"""The worker's loop: boots its device, then leases, plays and commits attempts to the run's end."""
+"""The worker's loop: boots its device, plays leased attempts, renews leases and commits bundles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import shutil
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,15 +29,8 @@ from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
 from .agent_host import CoordinatorAgentHost
-from .exit_codes import WorkerExit
-from .renewal import Renewal
-from .staging import (
-    begin_attempt,
-    discard_attempt,
-    seal_attempt,
-    send_attempt,
-    send_sealed,
-)
+from .arguments import WorkerExit
+from .staging import begin_attempt, discard_attempt, seal_attempt, send_attempt, send_sealed
 
 CHECK_S = 2.0  # between two checks of the emulator while its phone boots
 LEASE_WAIT_S = 5.0  # a worker that is asked to stop meanwhile leaves only after it
@@ -109,8 +103,7 @@ class Worker:
             supervisor = self.device.supervisor
             dead = supervisor is not None and not supervisor.healthy()
             if dead or time.monotonic() > until or self.stop.is_set():
-                missing = "; ".join(readiness.missing)
-                raise DeviceFault("not_ready", missing, during="boot")
+                raise DeviceFault("not_ready", "; ".join(readiness.missing), during="boot")
 
     def _restart(self) -> bool:
         if self.device.supervisor is None:
@@ -133,24 +126,14 @@ class Worker:
         """Play and commit one attempt; None if it did not happen and the lease was given back."""
         folder = begin_attempt(self.staging, lease.token)
         try:
-            with Renewal(lambda: self._renewed(lease), lease.expires_s) as renewal:
-                judgement = self._play(lease, folder, lambda: renewal.kept)
+            with renewing(self.client, lease.token, lease.expires_s) as leased:
+                judgement = self._play(lease, folder, leased)
                 send_attempt(self.client, seal_attempt(self.staging))
         except AttemptInterrupted as why:
             self.client.give_back(lease.token, str(why))
             discard_attempt(self.staging)
             return None
         return judgement
-
-    def _renewed(self, lease: Lease) -> bool:
-        """False once the lease has ended; a coordinator that is away may come back in time."""
-        try:
-            self.client.renew(lease.token)
-        except CoordinatorAway:
-            return True
-        except (LeaseLost, CoordinatorRefused):
-            return False
-        return True
 
     def _play(self, lease: Lease, folder: Path, leased: Callable[[], bool]) -> Judgement:
         started_ms = wall_ms()
@@ -202,6 +185,28 @@ class Worker:
         except Exception:  # noqa: BLE001 - every error is kept in the text and counted
             text = traceback.format_exc(limit=-8)
             return not_played(Trouble(Phase.SETUP, Reason.OTHER, text, acted=True))
+
+
+@contextmanager
+def renewing(client: CoordinatorClient, token: str, term_s: float) -> Iterator[Callable[[], bool]]:
+    """Renews a lease in a thread, at a third of its term; yields whether it has not ended yet."""
+    over, lost = threading.Event(), threading.Event()
+
+    def renew() -> None:
+        while not lost.is_set() and not over.wait(term_s / 3):
+            try:
+                with suppress(CoordinatorAway):  # it may come back in time
+                    client.renew(token)
+            except (LeaseLost, CoordinatorRefused):
+                lost.set()
+
+    thread = threading.Thread(target=renew, name="renewal", daemon=True)
+    thread.start()
+    try:
+        yield lambda: not lost.is_set()
+    finally:
+        over.set()
+        thread.join(timeout=30)
 
 
 W = TypeVar("W", OracleResults | None, Trouble | None, Judgement)

@@ -7,7 +7,6 @@ import signal
 import threading
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 
 from ..coordinator.client import CoordinatorAway, CoordinatorClient
 from ..device.attach import attach
@@ -16,10 +15,9 @@ from ..errors import UsageError
 from ..events.notify import Notify
 from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
-from .arguments import WorkerArguments
-from .exit_codes import WorkerExit
+from .arguments import WorkerArguments, WorkerExit
 from .loop import Worker
-from .staging import locked_staging, send_sealed
+from .staging import lock_staging, send_sealed
 
 
 def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
@@ -28,14 +26,14 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     CoordinatorAway if the coordinator does not answer any more; the phone is switched off then.
     """
     stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda number, frame: _stop(stop, number, frame))
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments.tied:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
-    device = arguments.device
-    secret, name = _secret(arguments.token_file), f"{device}-{os.getpid()}"
+    device, secret = arguments.device, _secret(arguments.token_file)
+    name = f"{device}-{os.getpid()}"
     with (
-        locked_staging(arguments.staging),
+        lock_staging(arguments.staging),
         CoordinatorClient(arguments.coordinator, secret, worker=name, device=device) as client,
     ):
         control = _secret(arguments.control_token_file)
@@ -69,10 +67,6 @@ def _secret(path: Path) -> str:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"cannot read the secret in {path}: {error}") from error
-
-
-def _stop(stop: threading.Event, number: int, frame: FrameType | None) -> None:
-    stop.set()
 
 
 def _end_with_stdin() -> None:

@@ -13,31 +13,26 @@ What a killed worker sealed is sent by the next one.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from ..coordinator.client import CoordinatorClient, CoordinatorRefused, LeaseLost
 from ..errors import EmufarmError
 from ..evidence.bundle import wall_ms
 from ..evidence.manifest import seal, sealed
-from ..locks import LockHeld, wait_lock
+from ..locks import FileLock, LockHeld, wait_lock
 
 FOLDER = "staging"  # in a run's folder: a folder for each slot
 LOCK_S = 15.0
 ATTEMPT, TOKEN, BUNDLE, LOCK = "attempt", "token", "bundle", ".lock"
 
 
-@contextmanager
-def locked_staging(staging: Path) -> Iterator[None]:
+def lock_staging(staging: Path) -> FileLock:
     """One worker at a time; one whose farm was killed needs a moment to end."""
     staging.mkdir(parents=True, exist_ok=True)
     try:
-        lock = wait_lock(staging / LOCK, LOCK_S)
+        return wait_lock(staging / LOCK, LOCK_S)
     except LockHeld as error:
         raise EmufarmError(f"another worker uses {staging}") from error
-    with lock:
-        yield
 
 
 def begin_attempt(staging: Path, token: str) -> Path:

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from orchestrator.cli import app
 from orchestrator.cli import worker as command
-from orchestrator.worker.arguments import WorkerArguments
-from orchestrator.worker.exit_codes import WorkerExit
+from orchestrator.worker.arguments import WorkerArguments, WorkerExit
 
 
 @pytest.mark.parametrize("tied", [False, True])

@@ -6,8 +6,8 @@ import asyncio
 import errno
 import json
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,8 @@ from orchestrator.image.golden_cache import GoldenImage
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 from orchestrator.worker import loop
-from orchestrator.worker.exit_codes import WorkerExit
-from orchestrator.worker.loop import Worker
-from orchestrator.worker.renewal import Renewal
+from orchestrator.worker.arguments import WorkerExit
+from orchestrator.worker.loop import Worker, renewing
 from orchestrator.worker.staging import begin_attempt, send_sealed
 from tests.coordinator.conftest import SECRETS
 from tests.coordinator.runs import a_bundle
@@ -141,15 +140,17 @@ def agents(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Says]]:
 
 
 @pytest.fixture
-def renewals(monkeypatch: pytest.MonkeyPatch) -> list[Renewal]:
+def renewals(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], bool]]:
     """Every attempt's, and quick ones: the lease's own term is long, so none runs out by itself."""
-    made: list[Renewal] = []
+    made: list[Callable[[], bool]] = []
 
-    def quick(renew: Callable[[], bool], term_s: float) -> Renewal:
-        made.append(Renewal(renew, min(term_s, 0.1)))
-        return made[-1]
+    @contextmanager
+    def quick(client: CoordinatorClient, token: str, term_s: float) -> Iterator[Callable[[], bool]]:
+        with renewing(client, token, min(term_s, 0.1)) as leased:
+            made.append(leased)
+            yield leased
 
-    monkeypatch.setattr(loop, "Renewal", quick)
+    monkeypatch.setattr(loop, "renewing", quick)
     return made
 
 
@@ -249,7 +250,7 @@ async def test_told_to_stop_while_the_oracles_are_asked_it_commits(
 
 
 async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
-    post: Posted, agents: Callable[..., list[Says]], renewals: list[Renewal]
+    post: Posted, agents: Callable[..., list[Says]], renewals: list[Callable[[], bool]]
 ) -> None:
     async with post(episodes=2) as at:
         here = asyncio.get_running_loop()
@@ -263,7 +264,7 @@ async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
         def lose() -> Any:
             fact = at.coordinator.device_lost(DeviceLoss(device=DEVICE))
             asyncio.run_coroutine_threadsafe(fact, here).result(60)
-            wait_until(lambda: not renewals[0].kept, "the renewal is refused")
+            wait_until(lambda: not renewals[0](), "the renewal is refused")
             return TAP
 
         made = agents(begin_or_stop, lose, TAP)

@@ -10,8 +10,7 @@ from orchestrator.coordinator import chain
 from orchestrator.coordinator.transitions import DeviceFailed
 from orchestrator.image.golden_cache import GoldenImage
 from orchestrator.pins.image_lock import FILE as LOCK
-from orchestrator.worker.arguments import WorkerArguments
-from orchestrator.worker.exit_codes import WorkerExit
+from orchestrator.worker.arguments import WorkerArguments, WorkerExit
 from tests.coordinator.conftest import SECRETS, Served
 from tests.ports import even_port
 

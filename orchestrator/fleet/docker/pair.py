@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...outcome import Cause
-from ...worker.exit_codes import WorkerExit
+from ...worker.arguments import WorkerExit
 from ..blocking import finish
 from ..container_layout import STAGING
 from ..fact import FactKind

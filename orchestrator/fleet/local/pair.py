@@ -17,8 +17,7 @@ from typing import Any
 from ...device.adb import adb_binary
 from ...errors import EmufarmError
 from ...outcome import Cause, exit_cause
-from ...worker.arguments import WorkerArguments
-from ...worker.exit_codes import WorkerExit
+from ...worker.arguments import WorkerArguments, WorkerExit
 from ..blocking import finish
 from ..emulator_command import EmulatorCommand
 from ..port import FleetOrder
