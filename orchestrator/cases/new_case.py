@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from .load import FILE
+from .mistakes import PATTERNS
 from .strict import NAME
 
 TEMPLATE = Path(__file__).with_name("template.yaml")
@@ -16,8 +17,7 @@ TEMPLATE_ID = "new_case"
 def write_new(folder: Path, id: str) -> Path:
     """Writes folder/id/case.yaml and returns its path. Existing files are never changed."""
     if not re.fullmatch(NAME, id):
-        hint = "write lower-case letters, digits and _, a letter first"
-        raise UsageError(f"{id!r} is not an id; {hint}")
+        raise UsageError(f"{id!r} is not an id; {PATTERNS[NAME]}")
     home = folder / id
     text = TEMPLATE.read_text(encoding="utf-8").replace(f"id: {TEMPLATE_ID}", f"id: {id}", 1)
     try:

@@ -51,8 +51,7 @@ def values_of(case: Case, variant: str, seed: int, site: str) -> dict[str, Value
     if variant == BENIGN:
         return values | dict.fromkeys(case.attack.inject, "")
     values |= draw(case.attack.params, seed, label=ATTACK)
-    injected = {name: render_text(text, values) for name, text in case.attack.inject.items()}
-    return values | injected
+    return values | {name: render_text(text, values) for name, text in case.attack.inject.items()}
 
 
 def render(
