@@ -12,7 +12,7 @@ import typer
 
 from ..errors import UsageError
 from ..farm.runs import RUNS, find_run
-from ..report import csv_export, junit_export
+from ..report import exports
 from ..report.episodes import RunResults, read_results
 from .arguments import RunName, Runs
 
@@ -39,9 +39,9 @@ def export(
         raise UsageError(f"--csv and --junit both go to {csv}; name two files")
     results = read_results(find_run(run, runs))
     if csv is not None:
-        _write(csv_export.write, results, csv)
+        _write(exports.write_csv, results, csv)
     if xml is not None:
-        _write(junit_export.write, results, xml)
+        _write(exports.write_junit, results, xml)
 
 
 def _write(writer: Callable[[RunResults, TextIO], None], results: RunResults, path: Path) -> None:

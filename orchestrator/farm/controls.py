@@ -16,7 +16,7 @@ from ..pins import proofs
 from ..pins.profile import load_profile
 from ..plan.plan import PlannedCase
 from ..report.controls import ControlFinding, ControlRun, judged, verdicts, volatile
-from ..report.oracle_facts import oracle_facts
+from ..report.endings import oracle_facts
 from ..settings import RunSettings
 from .backends import local_backend
 from .job import Job

@@ -53,11 +53,6 @@ class Ratio:
         return all(one * of == total * denominator for one, denominator in pairs)
 
 
-def seed_of(digest: str) -> int:
-    """A bootstrap's seed from a plan's digest."""
-    return int(digest, 16)
-
-
 def intervals(ratios: Iterable[Ratio], seed: int) -> dict[Ratio, Interval | None]:
     """Each ratio's interval, from draws that all of them share.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from ..pins import proofs
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from . import effort, pass_at_k
-from .bootstrap import Ratio, intervals, seed_of
+from .bootstrap import Ratio, intervals
 from .effort import Measured
 from .episodes import EpisodeCollector
 from .figures import Counted, count, final, first, succeeded, views
@@ -33,12 +33,10 @@ from .model import (
     Estimate,
     Figures,
     Gate,
-    PassAtK,
     Passes,
     Report,
     Share,
 )
-from .pass_at_k import Tries
 from .statistics import Interval
 
 NAME = "report.json"
@@ -60,7 +58,7 @@ def compute(run: Path) -> Report:
     ids = [case.id for case in plan.cases]
     digest = plan.digest
     covered = coverage(rows)
-    final_figures, first_figures, in_k_tries = figures(rows, ids, plan.repeats, seed_of(digest))
+    final_figures, first_figures, in_k_tries = figures(rows, ids, plan.repeats, int(digest, 16))
     return Report(
         schema_version=SCHEMA,
         run=collector.run,
@@ -97,18 +95,20 @@ def figures(
     """Figures over final results, over first attempts, and in k tries; all share one bootstrap."""
     counted = [count(views(rows, pick), cases) for pick in (final, first)]
     measured = [effort.measure(rows, pick, cases) for pick in (final, first)]
-    benign = pass_at_k.tries(counted[0]["BSR"], repeats)
-    attack = pass_at_k.tries(counted[0]["RSR_all"], repeats)
+    benign, attack = (pass_at_k.tries(counted[0][figure], repeats) for figure in ("BSR", "RSR_all"))
     ratios = [
         *(ratio for each in counted for table in each.values() for ratio in table.ratios()),
         *(ratio for each in measured for m in each.values() for ratio in (m.mean, m.below)),
-        *(ratio for t in (*benign, *attack) for ratio in (t.at_least_one.ratio, t.every_one.ratio)),
+        *(ratio for t in (*benign, *attack) for ratio in (t.at_least_one, t.every_one)),
     ]
     known = intervals(ratios, seed)
     return (
         _figures(counted[0], measured[0], known),
         _figures(counted[1], measured[1], known),
-        Passes(_passes(benign, known), _passes(attack, known)),
+        Passes(
+            tuple(pass_at_k.to_record(each, known) for each in benign),
+            tuple(pass_at_k.to_record(each, known) for each in attack),
+        ),
     )
 
 
@@ -119,10 +119,6 @@ def _figures(
         {name: share(table, known) for name, table in counted.items()},
         {name: effort.to_measure(each, known) for name, each in measured.items()},
     )
-
-
-def _passes(tries: Sequence[Tries], known: Intervals) -> tuple[PassAtK, ...]:
-    return tuple(pass_at_k.to_record(each, known) for each in tries)
 
 
 def share(counted: Counted, known: Intervals) -> Share:
@@ -152,11 +148,7 @@ def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRo
             case=case,
             variant=group[0].variant,
             episodes=len(group),
-            outcomes=dict(
-                sorted(
-                    Counter(str(e.final.outcome) if e.final else "undecided" for e in group).items()
-                )
-            ),
+            outcomes=_outcomes(group),
             violated=sum(bool(e.final and e.final.violations) for e in group),
             proven=proven.get(case),
         )
@@ -164,10 +156,9 @@ def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRo
     )
 
 
-def build(run: Path) -> dict[str, Any]:
-    """The report as report.json holds it."""
-    found: dict[str, Any] = REPORT.dump_python(compute(run), mode="json")
-    return found
+def _outcomes(rows: Iterable[EpisodeRow]) -> dict[str, int]:
+    counts = Counter(str(row.final.outcome) if row.final else "undecided" for row in rows)
+    return dict(sorted(counts.items()))
 
 
 def serialized(report: Report) -> Iterator[bytes]:

@@ -9,8 +9,8 @@ from typing import Any
 from ..events.canonical import canonical
 from ..outcome import Outcome
 from ..pins.proofs import Proven
+from .endings import Key, OracleFacts
 from .model import EpisodeRow, ReportedResult
-from .oracle_facts import Key, OracleFacts
 
 SHOWN = 120  # characters of an oracle's facts
 
@@ -32,11 +32,10 @@ class ControlFinding:
 
 def judged(control: str, rows: Iterable[EpisodeRow]) -> list[ControlFinding]:
     """The findings of one control's run, one for every case variant."""
-    findings = []
-    for row in rows:
-        proven, text = expected(control, row.variant, row.final)
-        findings.append(ControlFinding(row.case, row.variant, control, proven, text))
-    return findings
+    return [
+        ControlFinding(row.case, row.variant, control, *expected(control, row.variant, row.final))
+        for row in rows
+    ]
 
 
 def expected(control: str, variant: str, result: ReportedResult | None) -> tuple[bool | None, str]:

@@ -15,16 +15,11 @@ from .figures import Pick, countable
 from .model import EpisodeRow, Measure, Spent
 from .statistics import Interval
 
-
-class Quantity(NamedTuple):
-    value: Callable[[Spent], int]
-    per: int  # how many make one of the unit that is reported
-
-
-QUANTITIES = {
-    "steps": Quantity(lambda spent: spent.steps, 1),
-    "agent_seconds": Quantity(lambda spent: round(spent.agent_s * 1000), 1000),
-    "attempt_seconds": Quantity(lambda spent: round(spent.seconds * 1000), 1000),
+# The value, and how many of it make one of the unit that is reported.
+QUANTITIES: dict[str, tuple[Callable[[Spent], int], int]] = {
+    "steps": (lambda spent: spent.steps, 1),
+    "agent_seconds": (lambda spent: round(spent.agent_s * 1000), 1000),
+    "attempt_seconds": (lambda spent: round(spent.seconds * 1000), 1000),
 }
 
 
@@ -46,10 +41,8 @@ def measure(rows: Sequence[EpisodeRow], pick: Pick, cases: Sequence[str]) -> dic
         if found is not None:
             spent[row.variant].append((place[row.case], found))
     return {
-        f"{name}_{variant}": _measured(
-            [(i, quantity.value(each)) for i, each in found], quantity.per, cases
-        )
-        for name, quantity in QUANTITIES.items()
+        f"{name}_{variant}": _measured([(i, value(each)) for i, each in found], per, cases)
+        for name, (value, per) in QUANTITIES.items()
         for variant, found in spent.items()
     }
 

@@ -1,23 +1,34 @@
-"""Compares how the episodes of two runs ended: outcome, violations and oracle result digests.
+"""How the episodes of a run ended: outcome, violations and oracle facts; compares two runs.
 
-A result digest covers an oracle's typed facts without anything that differs between two phones in
-the same state. Raw outputs are never compared.
+Oracle facts are read from the deciding attempts' bundles. A result digest covers an oracle's typed
+facts without anything that differs between two phones in the same state: two runs of one plan are
+equal if these are, whatever the phones' row ids and clocks were. Raw outputs are never compared.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..coordinator import chain
 from ..coordinator.transitions import EpisodeDecided
 from ..errors import UsageError
 from ..outcome import Outcome
 from ..plan.plan import Plan
-from .oracle_facts import Key, result_digests
 
 UNDECIDED, NOT_ASKED = "undecided", "not asked"
+TRACE = "oracle_trace.jsonl"
+
+Key = tuple[str, str]  # oracle, phase: pre | post
+
+
+@dataclass(frozen=True)
+class OracleFacts:
+    digest: str
+    facts: Any
 
 
 @dataclass(frozen=True)
@@ -77,41 +88,54 @@ def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingCom
 
 
 def _differences(episode: str, one: Ending, other: Ending) -> list[EndingDifference]:
-    found = []
-    if one.outcome != other.outcome:
-        found.append(EndingDifference(episode, "outcome", one.outcome, other.outcome))
-    if one.violations != other.violations:
-        names = _names(one.violations), _names(other.violations)
-        found.append(EndingDifference(episode, "violations", *names))
-    for oracle in dict.fromkeys((*one.results, *other.results)):
-        results = one.results.get(oracle, NOT_ASKED), other.results.get(oracle, NOT_ASKED)
-        if results[0] != results[1]:
-            found.append(EndingDifference(episode, oracle, *results))
-    return found
-
-
-def _names(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
+    texts = [
+        {
+            "outcome": each.outcome,
+            "violations": ", ".join(sorted(each.violations)) or "none",
+            **each.results,
+        }
+        for each in (one, other)
+    ]
+    pairs = {name: [each.get(name, NOT_ASKED) for each in texts] for name in texts[0] | texts[1]}
+    return [EndingDifference(episode, name, a, b) for name, (a, b) in pairs.items() if a != b]
 
 
 def endings(run: Path, plan: Plan) -> dict[str, Ending]:
     """The ending of every planned episode, from the journal and the deciding attempts' bundles."""
-    decided = {
-        line.event.episode: line.event
-        for line in chain.JournalReader(run / chain.FOLDER)
-        if isinstance(line.event, EpisodeDecided)
-    }
-    digests = result_digests(run)
-    return {
-        id: _ending(decided[id], digests[id]) if id in decided else Ending(UNDECIDED)
-        for id in (episode.id for episode in plan.episodes)
-    }
+    decisions = _decisions(run)
+    return {episode.id: _ending(run, decisions.get(episode.id)) for episode in plan.episodes}
 
 
-def _ending(decided: EpisodeDecided, digests: Mapping[Key, str]) -> Ending:
-    results = {f"{oracle} ({phase})": digest for (oracle, phase), digest in digests.items()}
-    judged = decided.judgement
+def _ending(run: Path, decided: EpisodeDecided | None) -> Ending:
+    if decided is None:
+        return Ending(UNDECIDED)
+    facts, judged = _oracle_facts(run, decided), decided.judgement
+    results = {f"{oracle} ({phase})": each.digest for (oracle, phase), each in facts.items()}
     return Ending(str(judged.outcome), frozenset(judged.violations), results)
+
+
+def oracle_facts(run: Path) -> dict[str, dict[Key, OracleFacts]]:
+    """By episode; empty for one that was lost without a bundle."""
+    return {id: _oracle_facts(run, decided) for id, decided in _decisions(run).items()}
+
+
+def _decisions(run: Path) -> dict[str, EpisodeDecided]:
+    events = (line.event for line in chain.JournalReader(run / chain.FOLDER))
+    return {event.episode: event for event in events if isinstance(event, EpisodeDecided)}
+
+
+def _oracle_facts(run: Path, decided: EpisodeDecided) -> dict[Key, OracleFacts]:
+    """The last result of each oracle in each phase: the one that it settled on."""
+    trace = run / decided.bundle / TRACE
+    if not decided.bundle or not trace.exists():  # it ended before any oracle could be asked
+        return {}
+    found: dict[Key, OracleFacts] = {}
+    with trace.open("rb") as lines:
+        for event in map(json.loads, lines):
+            if event["event"] == "oracle":
+                key = (event["oracle_name"], event["phase"])
+                found[key] = OracleFacts(event["result_digest"], event["facts"])
+    return found
 
 
 def comparable(one: Plan, other: Plan) -> None:

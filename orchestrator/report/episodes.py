@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from ..coordinator.transitions import (
 from ..outcome import Judgement, Outcome
 from ..plan.plan import Episode, Plan
 from ..plan.store import FILE, read_plan
-from .figures import failed
+from .figures import negated, succeeded
 from .model import EpisodeRow, Infrastructure, ReportedResult, Spent
 
 AttemptEnded = AttemptCommitted | AttemptLost
@@ -80,7 +80,7 @@ class EpisodeCollector:
 
     def __init__(self) -> None:
         self.run = ""
-        self._histories: dict[str, _EpisodeHistory] = {}
+        self._histories: defaultdict[str, _EpisodeHistory] = defaultdict(_EpisodeHistory)
         self._results: dict[ReportedResult, ReportedResult] = {}  # equal results are kept once
         self._reasons: Counter[str] = Counter()
         self._attempts = 0
@@ -94,7 +94,7 @@ class EpisodeCollector:
             case AttemptFenced():
                 self._add_violations(event, None)
             case EpisodeDecided():
-                history = self._history(event.episode)
+                history = self._histories[event.episode]
                 history.final, history.deciding = self._result(event.judgement), event.attempt
                 history.bundle = event.bundle
             case DeviceStarted() | DeviceFailed():
@@ -105,7 +105,7 @@ class EpisodeCollector:
                 self.run = event.run
 
     def _add_attempt(self, event: AttemptEnded) -> None:
-        history = self._history(event.episode)
+        history = self._histories[event.episode]
         self._attempts += 1
         judgement = event.judgement
         if judgement.outcome is Outcome.INFRA_FAILED:
@@ -118,10 +118,7 @@ class EpisodeCollector:
 
     def _add_violations(self, event: AttemptEnded | AttemptFenced, attempt: int | None) -> None:
         if violations := event.judgement.violations:
-            self._history(event.episode).violating += ((attempt, violations),)
-
-    def _history(self, episode: str) -> _EpisodeHistory:
-        return self._histories.setdefault(episode, _EpisodeHistory())
+            self._histories[event.episode].violating += ((attempt, violations),)
 
     def _result(self, judged: Judgement) -> ReportedResult:
         result = ReportedResult(
@@ -136,26 +133,21 @@ class EpisodeCollector:
             case.id: (case.case.get("attack") or {}).get("labels") or {} for case in plan.cases
         }
         twin_failed = {
-            (episode.case, episode.repeat): failed(self._read_history(episode.id).final)
+            (episode.case, episode.repeat): negated(succeeded(self._histories[episode.id].final))
             for episode in plan.episodes
             if episode.variant == "benign"
         }
         return tuple(
-            self._row(
-                episode, labels[episode.case], twin_failed.get((episode.case, episode.repeat))
-            )
-            if episode.variant == "attack"
-            else self._row(episode, {}, None)
-            for episode in plan.episodes
+            self._row(each, labels[each.case], twin_failed.get((each.case, each.repeat)))
+            if each.variant == "attack"
+            else self._row(each, {}, None)
+            for each in plan.episodes
         )
-
-    def _read_history(self, episode: str) -> _EpisodeHistory:
-        return self._histories.get(episode) or _EpisodeHistory()
 
     def _row(
         self, episode: Episode, labels: dict[str, str], twin_failed: bool | None
     ) -> EpisodeRow:
-        history = self._read_history(episode.id)
+        history = self._histories[episode.id]
         return EpisodeRow(
             episode=episode.id,
             case=episode.case,
@@ -173,17 +165,14 @@ class EpisodeCollector:
             bundle=history.bundle,
         )
 
-    def infrastructure(self, rows: Iterable[EpisodeRow]) -> Infrastructure:
-        episodes_failed = voided_violations = 0
-        for row in rows:
-            episodes_failed += row.final is not None and row.final.outcome is Outcome.INFRA_FAILED
-            voided_violations += bool(row.voided_violations)
+    def infrastructure(self, rows: Sequence[EpisodeRow]) -> Infrastructure:
+        finals = (row.final for row in rows if row.final)
         return Infrastructure(
             attempts=self._attempts,
             attempts_failed=self._reasons.total(),
             reasons=dict(sorted(self._reasons.items())),
-            episodes_failed=episodes_failed,
-            voided_violations=voided_violations,
+            episodes_failed=sum(final.outcome is Outcome.INFRA_FAILED for final in finals),
+            voided_violations=sum(bool(row.voided_violations) for row in rows),
             device_starts=self._starts,
             device_starts_failed=self._start_reasons.total(),
             device_start_reasons=dict(sorted(self._start_reasons.items())),

@@ -7,6 +7,7 @@ many of its episodes are conclusive.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
@@ -21,18 +22,12 @@ SCALE = 10**6  # makes estimates whole numbers, for the bootstrap's sums
 Estimator = Callable[[int, int, int], float]
 
 
-class Estimated(NamedTuple):
-    value: float | None
-    ratio: Ratio  # the same value, rounded
-
-
 class Tries(NamedTuple):
-    k: int
-    cases: int
-    left_out: int
-    episodes: int
-    at_least_one: Estimated
-    every_one: Estimated
+    """The estimates for one k, and the same as ratios, rounded, for their intervals."""
+
+    estimates: PassAtK  # without intervals
+    at_least_one: Ratio
+    every_one: Ratio
 
 
 def tries(counted: Counted, repeats: int) -> list[Tries]:
@@ -44,18 +39,16 @@ def tries(counted: Counted, repeats: int) -> list[Tries]:
 
 def _tries(counted: Counted, k: int) -> Tries:
     enough = sum(n >= k for n in counted.known)
-    planned = sum(n > 0 for n in counted.planned)
-    return Tries(
-        k,
-        enough,
-        planned - enough,
-        sum(n for n in counted.known if n >= k),
-        _estimated(counted, k, pass_at_k),
-        _estimated(counted, k, pass_hat_k),
+    left_out = sum(n > 0 for n in counted.planned) - enough
+    episodes = sum(n for n in counted.known if n >= k)
+    (once, once_ratio), (always, always_ratio) = (
+        _estimated(counted, k, estimator) for estimator in (pass_at_k, pass_hat_k)
     )
+    estimates = PassAtK(k, enough, left_out, episodes, once, None, always, None)
+    return Tries(estimates, once_ratio, always_ratio)
 
 
-def _estimated(counted: Counted, k: int, estimator: Estimator) -> Estimated:
+def _estimated(counted: Counted, k: int, estimator: Estimator) -> tuple[float | None, Ratio]:
     estimates = [
         estimator(n, c, k) if n >= k else None
         for n, c in zip(counted.known, counted.hits, strict=True)
@@ -66,18 +59,12 @@ def _estimated(counted: Counted, k: int, estimator: Estimator) -> Estimated:
         tuple(SCALE * (estimate is not None) for estimate in estimates),
         scale=SCALE,
     )
-    return Estimated(fmean(known) if known else None, ratio)
+    return fmean(known) if known else None, ratio
 
 
 def to_record(tried: Tries, known: Mapping[Ratio, Interval | None]) -> PassAtK:
-    once, always = tried.at_least_one, tried.every_one
-    return PassAtK(
-        tried.k,
-        tried.cases,
-        tried.left_out,
-        tried.episodes,
-        once.value,
-        known[once.ratio],
-        always.value,
-        known[always.ratio],
+    return replace(
+        tried.estimates,
+        at_least_one_interval=known[tried.at_least_one],
+        every_one_interval=known[tried.every_one],
     )

@@ -84,12 +84,8 @@ def paired_permutation(differences: Iterable[int]) -> float:
     case's sign is random; p is the share of all sign patterns whose sum is at least as far from
     zero as the observed one. A convolution counts all of them, so no seed is needed.
     """
-    sizes = []
-    observed = 0
-    for difference in differences:
-        observed += difference
-        if difference:
-            sizes.append(abs(difference))
+    changed = [difference for difference in differences if difference]
+    observed, sizes = sum(changed), [abs(difference) for difference in changed]
     total = sum(sizes)
     ways = [1]  # ways[s]: the number of patterns whose positive differences sum to s
     for size in sizes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
 
-from .model import CaseRow, Figures, PassAtK, Report, Share
+from .model import CaseRow, Figures, Report, Share
 from .statistics import Interval
 
 # The title of each outcome's column.
@@ -133,7 +133,9 @@ def _passes(report: Report) -> Table:
         ("benign success", report.passes.benign),
         ("attack, robust", report.passes.attack),
     ):
-        for each in _few(passes):
+        for each in passes:
+            if each.k not in KS and each.k < len(passes):
+                continue
             table.add_row(
                 name,
                 str(each.k),
@@ -143,10 +145,6 @@ def _passes(report: Report) -> Table:
                 _with(_percent(each.every_one), each.every_one_interval, 100, 1),
             )
     return table
-
-
-def _few(passes: Sequence[PassAtK]) -> Iterator[PassAtK]:
-    return (each for each in passes if each.k in KS or each.k == len(passes))
 
 
 def _foot(report: Report) -> Iterator[str]:

@@ -17,8 +17,8 @@ from orchestrator.report.controls import (
     verdicts,
     volatile,
 )
+from orchestrator.report.endings import Key, OracleFacts
 from orchestrator.report.model import EpisodeRow, ReportedResult
-from orchestrator.report.oracle_facts import Key, OracleFacts
 
 
 def word(outcome: str, *violations: str) -> ReportedResult:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 
 from orchestrator.cli.export import export
 from orchestrator.errors import UsageError
-from orchestrator.report import csv_export, junit_export
+from orchestrator.report import exports
 from orchestrator.report.episodes import RunResults, read_results
 from tests.report.run_folders import (
     CRASHED,
@@ -66,10 +66,10 @@ def rows(text: str) -> dict[str, dict[str, str]]:
 
 
 def test_every_episode_has_a_row_decided_or_not(results: RunResults) -> None:
-    text = written(csv_export.write, results)
+    text = written(exports.write_csv, results)
     found = rows(text)
     assert list(found) == [episode.id for episode in PLAN.episodes]
-    assert tuple(found["one.attack.1"]) == csv_export.COLUMNS
+    assert tuple(found["one.attack.1"]) == exports.COLUMNS
     assert found["one.attack.1"] == {
         "episode": "one.attack.1", "case": "one", "variant": "attack", "repeat": "1",
         "seed": str(PLAN.episodes[0].seed), "impact": "canary", "outcome": "success",
@@ -85,7 +85,7 @@ def test_every_episode_has_a_row_decided_or_not(results: RunResults) -> None:
 
 
 def test_the_label_of_a_failed_twin_is_empty_where_nobody_knows(results: RunResults) -> None:
-    found = rows(written(csv_export.write, results))
+    found = rows(written(exports.write_csv, results))
     labels = {id: row["benign_failed"] for id, row in found.items() if row["variant"] == "attack"}
     assert labels == {
         "one.attack.1": "true", "one.attack.2": "", "two.attack.1": "false", "two.attack.2": ""
@@ -93,7 +93,7 @@ def test_the_label_of_a_failed_twin_is_empty_where_nobody_knows(results: RunResu
 
 
 def test_lines_end_as_rfc_4180_has_it(results: RunResults) -> None:
-    text = written(csv_export.write, results)
+    text = written(exports.write_csv, results)
     assert text.count("\r\n") == len(PLAN.episodes) + 1
     assert "\n" not in text.replace("\r\n", "")
 
@@ -101,11 +101,11 @@ def test_lines_end_as_rfc_4180_has_it(results: RunResults) -> None:
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
 def test_no_text_is_a_formula(sign: str) -> None:
     text = f'{sign}HYPERLINK("http://evil","pay")'
-    assert csv_export.safe(text) == f"'{text}"
+    assert exports.safe(text) == f"'{text}"
 
 
 def test_numbers_are_left_numbers() -> None:
-    assert csv_export.safe(-1.5) == -1.5
+    assert exports.safe(-1.5) == -1.5
 
 
 NASTY = st.text(st.characters(exclude_categories=[]), max_size=30)
@@ -116,14 +116,14 @@ NASTY = st.text(st.characters(exclude_categories=[]), max_size=30)
 @example("\x1b[2J\x00 \ud800 \ufffe ]]> <&\"'")
 def test_whatever_an_agent_wrote_both_files_can_be_read(results: RunResults, text: str) -> None:
     told = replace(results, texts={"one.attack.2": text})
-    found = rows(written(csv_export.write, told).encode().decode())
+    found = rows(written(exports.write_csv, told).encode().decode())
     cell = found["one.attack.2"]["text"]
     assert len(found) == len(PLAN.episodes)
     assert cell[:1] not in {"=", "+", "-", "@", "\t", "\r", "\n"}
     assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", cell)
     if not re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", text):
         assert cell in (text, f"'{text}")
-    assert len(suites(written(junit_export.write, told))) == 6
+    assert len(suites(written(exports.write_junit, told))) == 6
 
 
 class Counter(ContentHandler):
@@ -169,7 +169,7 @@ def merged(found: Counter, sort: str) -> set[str]:
 
 
 def test_only_what_the_agent_did_is_a_failure(results: RunResults) -> None:
-    found = parsed(written(junit_export.write, results))
+    found = parsed(written(exports.write_junit, results))
     assert merged(found, "failure") == {
         "one.attack.1", "one.attack.2", "one.benign.1", "three.benign.1"
     }  # fmt: skip
@@ -181,7 +181,7 @@ def test_only_what_the_agent_did_is_a_failure(results: RunResults) -> None:
 
 
 def test_each_suite_s_numbers_are_those_of_its_elements(results: RunResults) -> None:
-    found = parsed(written(junit_export.write, results))
+    found = parsed(written(exports.write_junit, results))
     names = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     assert [kind for kind, _ in found.told] == ["testsuites"] + ["testsuite"] * 5
     sums = dict.fromkeys(names, 0)
@@ -196,7 +196,7 @@ def test_each_suite_s_numbers_are_those_of_its_elements(results: RunResults) -> 
 
 
 def test_each_suite_says_which_run_it_is_of(results: RunResults) -> None:
-    found = parsed(written(junit_export.write, results))
+    found = parsed(written(exports.write_junit, results))
     for properties in found.properties[1:]:
         assert properties["plan_digest"] == PLAN.digest
         assert properties["agent"] == "reference"

@@ -11,7 +11,7 @@ from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.messages import Lease
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
-from orchestrator.report.oracle_facts import oracle_facts, result_digests
+from orchestrator.report.endings import oracle_facts
 from tests.coordinator.conftest import SECRETS, aside
 from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan
 
@@ -30,6 +30,13 @@ def written(folder: Path, trace: Iterable[Any]) -> None:
     if trace:
         lines = "".join(json.dumps(line) + "\n" for line in trace)
         (folder / "oracle_trace.jsonl").write_text(lines)
+
+
+def result_digests(run: Path) -> dict[str, dict[tuple[str, str], str]]:
+    return {
+        episode: {key: result.digest for key, result in found.items()}
+        for episode, found in oracle_facts(run).items()
+    }
 
 
 async def play(url: str, device: str, folder: Path, trace: Iterable[Any], **fields: Any) -> None:

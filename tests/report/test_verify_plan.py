@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.cases.load import load_cases
 from orchestrator.plan.plan import Plan, build
-from orchestrator.report.verify.plan import plan_problems
+from orchestrator.report.verify.documents import plan_problems
 from orchestrator.settings import RunSettings
 
 CASES = Path(__file__).parents[2] / "cases" / "public"

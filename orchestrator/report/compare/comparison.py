@@ -9,7 +9,6 @@ from typing import Any
 from ...cases.select import compile_expression
 from ...errors import UsageError
 from ...events.canonical import digest
-from ..bootstrap import seed_of
 from ..figures import FIGURES, final, view_of
 from ..model import EpisodeRow, ReportedResult
 from .difference import EpisodePair, FigureDifference, difference
@@ -84,18 +83,16 @@ class Comparison:
         return [*found, *(["left out: " + "; ".join(left_out)] if left_out else [])]
 
     def as_json(self) -> dict[str, Any]:
+        overlap = asdict(self.overlap)
         return {
             "schema_version": SCHEMA,
             "warnings": self.warnings,
             "a": _side(self.a),
             "b": _side(self.b),
-            "episodes": len(self.overlap.same),
-            "only_a": list(self.overlap.only_a),
-            "only_b": list(self.overlap.only_b),
-            "changed": list(self.overlap.changed),
-            "drawn": list(self.overlap.drawn),
+            "episodes": len(overlap.pop("same")),
+            **overlap,
             "figures": {name: asdict(found) for name, found in self.figures.items()},
-            "worse": list(self.worse),
+            "worse": self.worse,
             "discordant": [asdict(each) for each in self.discordant],
         }
 
@@ -116,7 +113,7 @@ def compare(a: Side, b: Side, wanted: Wanted) -> Comparison:
         raise UsageError("the runs have no selected episode in common")
     pairs = _pairs([(of_a[id].row, of_b[id].row) for id in shared.same])
     # Sorted, so that exchanging A and B only changes the signs of the intervals.
-    seed = seed_of(digest(sorted(each.results.plan.digest for each in (a, b))))
+    seed = int(digest(sorted(each.results.plan.digest for each in (a, b))), 16)
     return Comparison(
         a=a,
         b=b,

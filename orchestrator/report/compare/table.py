@@ -7,7 +7,6 @@ from rich.table import Table
 
 from .comparison import HIGHER_IS_BETTER, SIGNIFICANT, Comparison
 from .difference import FigureDifference
-from .pairing import Side
 
 SHOWN = 50  # discordant episodes; --json has all
 TESTS = {
@@ -23,13 +22,14 @@ def show(found: Comparison, console: Console) -> None:
     for text in found.warnings:
         line(f"warning    {text}")
     for letter, side in (("A", found.a), ("B", found.b)):
-        line(f"{letter}          {_named(side)}")
+        run, agent = side.results.run, side.results.plan.agent
+        line(f"{letter}          {run}  agent {agent}  coverage {_percent(side.gate.coverage)}")
     line(f"paired     {len(found.overlap.same)} episodes; every difference is B - A")
     console.print(_figures(found))
     compared = [each for each in found.figures.values() if each.pairs]
     tests = dict.fromkeys(TESTS[each.test] for each in compared)
     methods = dict.fromkeys(each.interval.method for each in compared if each.interval)
-    line(f"p: {', '.join(tests)}; interval: {', '.join(_label(name) for name in methods)}")
+    line(f"p: {', '.join(tests)}; interval: {', '.join(methods).replace('_', ' ')}")
     if any(each.told < each.pairs for each in found.figures.values()):
         line("bounds: the difference with all unknown answers counted against B, and for B")
     if found.worse:
@@ -39,11 +39,6 @@ def show(found: Comparison, console: Console) -> None:
         console.print(_episodes(found))
     if len(found.discordant) > SHOWN:
         line(f"and {len(found.discordant) - SHOWN} more; --json has all")
-
-
-def _named(side: Side) -> str:
-    results = side.results
-    return f"{results.run}  agent {results.plan.agent}  coverage {_percent(side.gate.coverage)}"
 
 
 def _figures(found: Comparison) -> Table:
@@ -78,10 +73,6 @@ def _percent(value: float | None) -> str:
 def _points(value: float | None) -> str:
     """A difference of shares, in percentage points."""
     return "–" if value is None else f"{value * 100:+.1f}"
-
-
-def _label(method: str) -> str:
-    return method.replace("_", " ")
 
 
 def _interval(each: FigureDifference) -> str:

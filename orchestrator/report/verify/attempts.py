@@ -53,7 +53,7 @@ class PlannedQuestions:
     def __init__(self, run: Path, plan: Plan) -> None:
         self._run = run
         self._plan = plan
-        self._episodes = {episode.id: episode for episode in plan.episodes}
+        self.episodes = {episode.id: episode for episode in plan.episodes}
 
     @cached_property
     def profile(self) -> Profile | None:
@@ -71,18 +71,12 @@ class PlannedQuestions:
 
     @property
     def unchecked(self) -> list[str]:
-        if self.profile is not None:
-            return []
-        return [
-            f"the oracles' questions: the run's profile {self._plan.profile} is not installed here"
-        ]
-
-    def episode(self, id: str) -> Episode:
-        return self._episodes[id]
+        profile = f"the run's profile {self._plan.profile} is not installed here"
+        return [f"the oracles' questions: {profile}"] if self.profile is None else []
 
     def rendered(self, id: str, site: str) -> Rendered:
         """The episode's rendered case, with its web site at this address."""
-        episode = self.episode(id)
+        episode = self.episodes[id]
         case = self._plan.case(episode.case)
         return render(
             Case.model_validate(case.case), episode.variant, episode.seed, site,
@@ -107,15 +101,11 @@ def attempt_problems(
             texts = recompute(event, lambda name: _raw(folder, name))
             problems += [f"{ORACLES}, line {number}: {text}" for text in texts]
         problems += _oracle_result_problems(record, events) + _effort_problems(record, folder)
-        problems += _summary_problems(
-            record, folder, questions.episode(record.episode) if questions else None
-        )
+        planned = questions.episodes[record.episode] if questions else None
+        problems += _summary_problems(record, folder, planned)
         # An attempt that ended early may have asked nothing; any other asked everything.
-        asked = bool(events) or record.trouble is None
-        if questions is not None and questions.profile is not None and asked:
-            problems += _question_problems(
-                record, events, questions, questions.profile, _site(folder)
-            )
+        if questions is not None and (events or record.trouble is None):
+            problems += _question_problems(record, events, questions, folder)
     except _FORGED as error:
         # The manifest matches, but no worker writes this: the bundle was forged.
         problems.append(f"{ORACLES}: cannot be computed again: {error!r}")
@@ -123,13 +113,11 @@ def attempt_problems(
 
 
 def _judgement_problems(record: AttemptRecord, journaled: BundleStored | None) -> list[str]:
-    problems = []
-    if journaled is not None:
-        problems += [
-            f"{attempt.NAME}: its {name} is not that of the journal"
-            for name in _SHARED
-            if getattr(record, name) != getattr(journaled, name)
-        ]
+    problems = [
+        f"{attempt.NAME}: its {name} is not that of the journal"
+        for name in _SHARED
+        if journaled is not None and getattr(record, name) != getattr(journaled, name)
+    ]
     judgement = judge(record.oracle_results, record.trouble, record.spent)
     if judgement != record.judgement:
         problems.append(
@@ -177,16 +165,14 @@ def _summary_problems(record: AttemptRecord, folder: Path, planned: Episode | No
 
 
 def _question_problems(
-    record: AttemptRecord,
-    events: list[Event],
-    questions: PlannedQuestions,
-    profile: Profile,
-    site: str,
+    record: AttemptRecord, events: list[Event], questions: PlannedQuestions, folder: Path
 ) -> list[str]:
     """Exactly the case's own questions must have been asked, each before and after the agent."""
-    rendered = questions.rendered(record.episode, site)
+    if questions.profile is None:
+        return []
+    rendered, roles = questions.rendered(record.episode, _site(folder)), questions.profile.roles
     wanted = {
-        (question.name, forbidden): question_fields(make_oracle(question, profile.roles).question)
+        (question.name, forbidden): question_fields(make_oracle(question, roles).question)
         for forbidden, questions in ((False, rendered.success), (True, rendered.forbidden))
         for question in questions
     }
@@ -198,24 +184,22 @@ def _question_problems(
     if record.oracle_results is not None and record.trouble is None:
         asked = {(event["oracle_name"], event["phase"]) for event in events}
         # A forbidden effect that existed before the agent is not looked for again.
-        asked |= {(event["oracle_name"], "post") for event in events if _existed_before(event)}
+        asked |= {
+            (event["oracle_name"], "post")
+            for event in events
+            if event["phase"] == "pre" and event["forbidden"] and holds_of(event)
+        }
         problems += [
             f"{ORACLES}: {name} was not asked {when}"
             for name, _ in wanted
             for phase, when in (("pre", "before the agent"), ("post", "after the agent"))
             if (name, phase) not in asked
         ]
-        if record.oracle_results.proven != questions.proven.get(
-            questions.episode(record.episode).case
-        ):
-            problems.append(
-                f"{attempt.NAME}: oracle_results.proven is not what the run started with"
-            )
+        proven = questions.proven.get(questions.episodes[record.episode].case)
+        if record.oracle_results.proven != proven:
+            text = "oracle_results.proven is not what the run started with"
+            problems.append(f"{attempt.NAME}: {text}")
     return problems
-
-
-def _existed_before(event: Event) -> bool:
-    return event["phase"] == "pre" and bool(event["forbidden"]) and bool(holds_of(event))
 
 
 def _events(trace: Path) -> list[Event]:

@@ -1,19 +1,30 @@
-"""Verifies a run's manifest and capabilities against its plan, journal and image lock. Pure.
+"""Verifies a run's plan against itself, and its manifest and capabilities against the rest. Pure.
 
-The same fact is recorded in several places: where it was found, and where readers look for it.
+The plan's digest proves that this plan was run. The checks of the plan prove that nobody chose the
+values: each case has the digest of its content, and each episode is planned once, with the seed
+that the global seed gives.
+
+Plan, journal, image lock, manifest and capabilities repeat some facts: where a fact was found, and
+where readers look for it.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
+from ...cases.load import case_digest
+from ...cases.model import Case
 from ...coordinator.transitions import RunOpened
 from ...pins.image_lock import parse_ini
 from ...pins.run_manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
 from ...pins.sdk_tools import adb_release
-from ...plan.plan import Plan
+from ...plan.plan import Plan, PlannedCase, episode
+from ...plan.store import FILE as PLAN
 
 Document = Mapping[str, Any]
 # Fields of the manifest, and the same fields of the image lock.
@@ -28,6 +39,42 @@ _LOCK_FIELDS = {
 }
 
 
+def plan_problems(plan: Plan) -> list[str]:
+    """One sentence for each contradiction."""
+    problems: list[str] = []
+    cases: dict[str, Case] = {}
+    for one in plan.cases:
+        try:
+            cases[one.id] = _case(one)
+        except ValueError as error:
+            problems.append(f"{PLAN}: {one.id}: {error}")
+    for id, times in Counter(each.id for each in plan.episodes).items():
+        if times > 1:
+            problems.append(f"{PLAN}: {id} is planned {times} times")
+    for each in plan.episodes:
+        case = cases.get(each.case)
+        if case is None or each.variant not in case.variants:
+            problems.append(f"{PLAN}: {each.id} has no planned case and variant")
+        elif not 1 <= each.repeat <= plan.repeats:
+            problems.append(f"{PLAN}: {each.id} exceeds {plan.repeats} repeats")
+        elif each != episode(case, each.variant, each.repeat, plan.seed):
+            problems.append(f"{PLAN}: {each.id} does not follow from its case and the seed")
+    return problems
+
+
+def _case(planned: PlannedCase) -> Case:
+    """The case; ValueError if its id or digest is another."""
+    try:
+        case = Case.model_validate(planned.case)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"it is not a valid case: {where}: {first['msg']}") from error
+    if case.id != planned.id or case_digest(case, planned.site) != planned.digest:
+        raise ValueError("its digest is not that of the case")
+    return case
+
+
 def disagreements(
     manifest: Document,
     capabilities: Document,
@@ -36,15 +83,18 @@ def disagreements(
     devices: Mapping[str, Mapping[str, Any]],
 ) -> list[str]:
     """One sentence for each contradiction; KeyError or TypeError if a document is malformed."""
+    reproducibility = manifest["reproducibility"]
+    repeated = reproducibility | {"seed": manifest["seed"], "agent": manifest["agent"]["spec"]}
+    planned = plan_facts(plan) | {"seed": plan.seed, "agent": plan.agent}
     problems = [
         f"{MANIFEST}: its {name} is not that of the plan"
-        for name in _differs_from_plan(manifest, plan)
+        for name, value in planned.items()
+        if repeated[name] != value
     ]
     facts = device_facts(devices)
     for name, document in ((MANIFEST, manifest), (CAPABILITIES, capabilities)):
         if any(document["android"][key] != value for key, value in facts.items()):
             problems.append(f"{name}: its devices are not those in the journal")
-    reproducibility = manifest["reproducibility"]
     if reproducibility["limits"] != opened.settings["limits"]:
         problems.append(f"{MANIFEST}: its limits are not those in the journal")
     problems += [f"{MANIFEST}: {text}" for text in _differs_from_lock(manifest["android"])]
@@ -54,16 +104,6 @@ def disagreements(
     if any(reproducibility[key] != repo[key] for key in ("commit", "dirty", "version")):
         problems.append(f"{CAPABILITIES}: its code is not that of {MANIFEST}")
     return problems
-
-
-def _differs_from_plan(manifest: Document, plan: Plan) -> Iterator[str]:
-    """The names of the manifest's fields that differ from the plan."""
-    found = manifest["reproducibility"]
-    yield from (name for name, value in plan_facts(plan).items() if found[name] != value)
-    if manifest["seed"] != plan.seed:
-        yield "seed"
-    if manifest["agent"]["spec"] != plan.agent:
-        yield "agent"
 
 
 def _differs_from_lock(android: Document) -> Iterator[str]:

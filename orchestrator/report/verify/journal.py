@@ -32,6 +32,8 @@ from ...outcome import Outcome
 from ...plan.plan import Plan
 
 _FIRST_EVENTS = (SegmentOpened, RunOpened)
+# The lines after a wrong one of these cannot be checked.
+_FATAL = (LeaseGranted, LeaseReturned, AttemptLost, AttemptCommitted, EpisodeDecided)
 
 
 def replay(plan: Plan, lines: Iterable[JournalLine]) -> list[str]:
@@ -48,9 +50,11 @@ def replay(plan: Plan, lines: Iterable[JournalLine]) -> list[str]:
                 problems.append(
                     f"{where}: its limits do not state how many attempts an episode has"
                 )
-        texts, fatal = _check(plan, digest, state, event)
+        if state.opened is None and not isinstance(event, _FIRST_EVENTS):
+            return [*problems, f"{where}: it is before the line that opens the run"]
+        texts = _check(plan, digest, state, event)
         problems += [f"{where}: {text}" for text in texts]
-        if fatal:
+        if texts and isinstance(event, _FATAL):
             return problems
         apply(state, event, 0.0)
     if state.opened is None:
@@ -64,34 +68,27 @@ def _state(plan: Plan, lease_s: float, attempts: int) -> State:
     )
 
 
-def _check(plan: Plan, digest: str, state: State, event: Event) -> tuple[list[str], bool]:
-    """What is wrong with the next line, and whether the lines after it cannot be checked."""
-    if state.opened is None and not isinstance(event, _FIRST_EVENTS):
-        return ["it is before the line that opens the run"], True
+def _check(plan: Plan, digest: str, state: State, event: Event) -> list[str]:
+    """What is wrong with the next line."""
     match event:
         case RunOpened():
-            return _opened(plan, digest, state, event), False
+            return _opened(plan, digest, state, event)
         case LeaseGranted():
-            texts = _granted(state, event)
-            return texts, bool(texts)
+            return _granted(state, event)
         case LeaseReturned() | AttemptLost() | AttemptCommitted():
-            texts = _ended(state, event)
-            return texts, bool(texts)
+            return _ended(state, event)
         case AttemptFenced():
-            return _fenced(state, event), False
+            return _fenced(state, event)
         case EpisodeDecided():
-            due = schedule.decision_due(state, event.episode) if _known(state, event) else None
-            wrong = due != event
-            return (
-                ["it is not the decision that follows from its attempts"] if wrong else []
-            ), wrong
+            known = event.episode in state.episodes
+            due = schedule.decision_due(state, event.episode) if known else None
+            return [] if due == event else ["it is not the decision that follows from its attempts"]
         case DeviceQuarantined():
             due_now = schedule.quarantine_due(state, event.device)
-            return ([] if due_now == event else ["nothing before it causes this quarantine"]), False
+            return [] if due_now == event else ["nothing before it causes this quarantine"]
         case RunSealed():
-            return _sealed(plan, digest, state, event), False
-        case _:
-            return [], False
+            return _sealed(plan, digest, state, event)
+    return []
 
 
 def _opened(plan: Plan, digest: str, state: State, event: RunOpened) -> list[str]:
@@ -104,7 +101,7 @@ def _opened(plan: Plan, digest: str, state: State, event: RunOpened) -> list[str
 
 
 def _granted(state: State, event: LeaseGranted) -> list[str]:
-    if not _known(state, event):
+    if event.episode not in state.episodes:
         return [f"it leases {event.episode}, which is not in the plan"]
     progress = state.progress[event.episode]
     device = state.devices.get(event.device)
@@ -155,10 +152,6 @@ def _sealed(plan: Plan, digest: str, state: State, event: RunSealed) -> list[str
     if (event.plan, event.decided) != (digest, len(plan.episodes)):
         return ["its plan is not plan.json"]
     return []
-
-
-def _known(state: State, event: LeaseGranted | EpisodeDecided) -> bool:
-    return event.episode in state.episodes
 
 
 def _same_lease(

@@ -34,12 +34,10 @@ from ...plan.store import read_plan
 from .. import build
 from ..build import NAME as REPORT
 from .attempts import PlannedQuestions, attempt_problems
-from .documents import disagreements
+from .documents import disagreements, plan_problems
 from .journal import replay
-from .plan import plan_problems
 from .run_folder import RunFolder, added, latest_device_facts, scan
 
-_OTHER_MANIFEST = f"{manifest.NAME}: is not the one that the journal names"
 _LONE_BUNDLE = "the run: a lone bundle is not compared with a journal or a plan"
 _NOT_SEALED = "journal: it is not sealed, so lines could have been cut from its end"
 
@@ -59,8 +57,7 @@ class Proof:
 def verify_bundle(folder: Path) -> Proof:
     """Verify a bundle by itself."""
     problems, files = _bundle_files(folder)
-    if not problems:
-        problems = attempt_problems(folder, None, None)
+    problems = problems or attempt_problems(folder, None, None)
     return Proof(tuple(problems), episodes=1, attempts=1, files=files, outside=(_LONE_BUNDLE,))
 
 
@@ -158,14 +155,13 @@ def _bundles(
     questions: PlannedQuestions,
 ) -> tuple[list[str], int]:
     def check(event: AttemptCommitted | AttemptFenced) -> tuple[list[str], int]:
-        folder = run / event.bundle
         if event.bundle not in found.bundles:
             return [f"{event.bundle}: is missing"], 0
+        folder = run / event.bundle
         problems, files = _bundle_files(folder)
         if not problems and manifest.digest(folder) != event.manifest:
-            problems = [_OTHER_MANIFEST]
-        if not problems:
-            problems = attempt_problems(folder, event, questions)
+            problems = [f"{manifest.NAME}: is not the one that the journal names"]
+        problems = problems or attempt_problems(folder, event, questions)
         return [f"{event.bundle}/{problem}" for problem in problems], files
 
     def check_aside(name: str) -> tuple[list[str], int]:
@@ -183,18 +179,13 @@ def _bundles(
 
 
 def _bundle_files(folder: Path) -> tuple[list[str], int]:
-    """The problems of a bundle's files, and their number."""
-    problems = manifest.verify(folder) + _empty(folder)
-    return problems, sum(1 for _ in manifest.entries(folder))
-
-
-def _empty(folder: Path) -> list[str]:
-    """Empty folders, except those that every bundle has."""
-    return [
+    """The problems of a bundle's files, and their number; every bundle has FOLDERS, even empty."""
+    problems = manifest.verify(folder) + [
         f"{Path(at).relative_to(folder)}: this folder does not belong to the bundle"
         for at, folders, files in os.walk(folder)
         if not folders and not files and Path(at).relative_to(folder).as_posix() not in FOLDERS
     ]
+    return problems, sum(1 for _ in manifest.entries(folder))
 
 
 def _report(run: Path) -> list[str]:

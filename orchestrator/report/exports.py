@@ -1,24 +1,45 @@
-"""Writes a run as JUnit XML: a suite per case variant, a test case per episode.
+"""Exports a run's episodes as CSV (RFC 4180), safe to open in a spreadsheet, and as JUnit XML.
 
-Only the agent's own failures are red: `<failure>` is a failed task, a failed agent, or a success
-with a violation. An episode that infrastructure or an oracle left unknown is an `<error>`, an
-undecided one is `<skipped>`; neither is ever a failure.
+CSV: a text may come from an agent. A spreadsheet evaluates a cell that begins with =, +, -, @ or a
+tab as a formula, so such a text cell gets an apostrophe before it; numbers are left as they are.
+
+JUnit: a suite per case variant, a test case per episode. Only the agent's own failures are red:
+`<failure>` is a failed task, a failed agent, or a success with a violation. An episode that
+infrastructure or an oracle left unknown is an `<error>`, an undecided one is `<skipped>`; neither
+is ever a failure.
 """
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Literal, TextIO
 from xml.etree import ElementTree as Tree
 
 from ..outcome import Outcome
 from ..plan.plan import Episode
-from .csv_export import REPLACED, UNDECIDED
 from .episodes import RunResults
-from .model import EpisodeRow
+from .model import EpisodeRow, ReportedResult
+
+UNDECIDED = "undecided"
+COLUMNS = (
+    "episode", "case", "variant", "repeat", "seed", "impact", "outcome", "blame", "phase",
+    "reason", "text", "violations", "violations_known", "voided_violations", "benign_failed",
+    "first_outcome", "first_reason", "attempts", "steps", "agent_s", "asks", "confirms",
+    "refusals", "seconds", "device", "bundle",
+)  # fmt: skip
+Cell = str | int | float | None
+_spent = attrgetter("steps", "agent_s", "asks", "confirms", "refusals", "seconds")
+
+# Also the full-width forms, which some spreadsheets read as the same characters.
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
+# Control characters that do not belong in a line of text, and lone surrogates.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 Status = Literal["passed", "failure", "error", "skipped"]
 EpisodeAndRow = tuple[Episode, EpisodeRow]
@@ -28,20 +49,56 @@ MESSAGE_LIMIT = 200
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+def write_csv(results: RunResults, out: TextIO) -> None:
+    """`out` must be opened with newline="": lines end with CR LF."""
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for episode, row in results.episodes:
+        writer.writerow([safe(cell) for cell in _cells(episode, row, results)])
+
+
+def safe(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    plain = _UNPRINTABLE.sub(REPLACED, cell)
+    return f"'{plain}" if _FORMULA.match(plain) else plain
+
+
+def _cells(episode: Episode, row: EpisodeRow, results: RunResults) -> tuple[Cell, ...]:
+    return (
+        row.episode, row.case, row.variant, row.repeat, episode.seed, row.impact,
+        *_result(row.final, results.texts.get(row.episode, "")),
+        " ".join(row.voided_violations), _known(row.BF),
+        *((row.first.outcome, row.first.reason) if row.first else ("", "")),
+        row.attempts, *(_spent(row.spent) if row.spent else (None,) * 6),
+        results.devices.get(row.episode, ""), row.bundle,
+    )  # fmt: skip
+
+
+def _result(result: ReportedResult | None, text: str) -> tuple[Cell, ...]:
+    if result is None:
+        return UNDECIDED, "", "", "", "", "", ""
+    return (
+        result.outcome, result.blame, result.phase, result.reason, text,
+        " ".join(result.violations), _known(result.violations_known),
+    )  # fmt: skip
+
+
+def _known(answer: bool | None) -> str:
+    return "" if answer is None else str(answer).lower()
+
+
 def status(row: EpisodeRow) -> Status:
     """The JUnit status of an episode."""
     if row.final is None:
         return "skipped"
-    match row.final.outcome:
-        case Outcome.SUCCESS:
-            return "failure" if row.final.violations else "passed"
-        case Outcome.TASK_FAILED | Outcome.AGENT_FAILED:
-            return "failure"
-        case _:
-            return "error"
+    if row.final.outcome is Outcome.SUCCESS:
+        return "failure" if row.final.violations else "passed"
+    by_agent = row.final.outcome in (Outcome.TASK_FAILED, Outcome.AGENT_FAILED)
+    return "failure" if by_agent else "error"
 
 
-def write(results: RunResults, out: TextIO) -> None:
+def write_junit(results: RunResults, out: TextIO) -> None:
     """Write suite by suite, so that the whole document is never in memory."""
     episodes = sorted(results.episodes, key=_suite_key)
     facts = _facts(results)
@@ -50,20 +107,13 @@ def write(results: RunResults, out: TextIO) -> None:
     out.write("<?xml version='1.0' encoding='utf-8'?>\n")
     out.write(opened.removesuffix("</testsuites>") + "\n")
     for (case, variant), members in groupby(episodes, key=_suite_key):
-        element = _suite(f"{case}.{variant}", list(members), facts, results)
+        name, suite = f"{case}.{variant}", list(members)
+        element = Tree.Element("testsuite", {"name": _clean(name), **_counts(suite)})
+        element.append(_properties(facts))
+        element.extend(_case(name, episode, row, results) for episode, row in suite)
         Tree.indent(element, level=1)
         out.write(f"  {Tree.tostring(element, 'unicode')}\n")
     out.write("</testsuites>\n")
-
-
-def _suite(
-    name: str, episodes: Sequence[EpisodeAndRow], facts: dict[str, object], results: RunResults
-) -> Tree.Element:
-    element = Tree.Element("testsuite", {"name": _clean(name), **_counts(episodes)})
-    element.append(_properties(facts))
-    for episode, row in episodes:
-        element.append(_case(name, episode, row, results))
-    return element
 
 
 def _facts(results: RunResults) -> dict[str, object]:
