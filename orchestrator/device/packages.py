@@ -46,14 +46,14 @@ def parse_installed(text: str, package: str) -> Installed:
     """From `dumpsys package`; an updated system app appears twice, the version in use first."""
     version = parse_version(text, package)
     installer = re.search(r"^\s*installerPackageName=(\S+)\s*$", text, re.MULTILINE)
-    known = installer is not None and installer[1] != "null"
-    return Installed(version, installer[1] if installer is not None and known else None)
+    name = installer[1] if installer else "null"
+    return Installed(version, None if name == "null" else name)
 
 
-def parse_package_list(text: str) -> frozenset[str]:
-    """From `pm list packages`."""
+def parse_package_lines(text: str) -> tuple[str, ...]:
+    """The names from `pm list packages`, or the paths from `pm path`."""
     lines = text.splitlines()
-    return frozenset(line[8:].strip() for line in lines if line.startswith("package:"))
+    return tuple(line[8:].strip() for line in lines if line.startswith("package:"))
 
 
 def parse_launch(text: str) -> Launch:
@@ -74,20 +74,19 @@ class Packages:
         self._adb = adb
 
     def names(self) -> frozenset[str]:
-        names = parse_package_list(self._shell.answer("pm", "list", "packages"))
+        names = parse_package_lines(self._shell.answer("pm", "list", "packages"))
         if not names:
             raise DeviceFault(
                 "bad_answer", "a phone without any package", during="pm list packages"
             )
-        return names
+        return frozenset(names)
 
     def paths(self, package: str) -> tuple[str, ...]:
         """The paths of its APKs; empty if it is not installed."""
         result = self._shell.query("pm", "path", package)
         if result.exit_code != 1 or result.stdout or result.stderr:  # otherwise not installed
             succeeded(result)
-        lines = result.text.splitlines()
-        return tuple(line[8:].strip() for line in lines if line.startswith("package:"))
+        return parse_package_lines(result.text)
 
     def version(self, package: str) -> Version:
         return parse_version(self._shell.answer("dumpsys", "package", package), package)
@@ -111,20 +110,6 @@ class Packages:
             raise DeviceFault("package_missing", text, during=f"launcher of {package}")
         return lines[-1]
 
-    def view(self, uri: str, *, timeout: float = 30.0) -> Launch:
-        """Opens an address with the app that handles it."""
-        words = ("am", "start", "-W", "-a", "android.intent.action.VIEW", "-d", uri)
-        result = self._shell.do(*words, timeout=timeout)
-        return parse_launch(f"{result.text}\n{result.error_text}")
-
-    def stop(self, package: str) -> None:
-        self._shell.do("am", "force-stop", package)
-
-    def clear(self, package: str) -> None:
-        text = self._shell.do("pm", "clear", package).text.strip()
-        if text != "Success":
-            raise DeviceFault("command_failed", text or "no answer", during=f"pm clear {package}")
-
     def grant(self, package: str, permission: str) -> None:
         self._shell.do("pm", "grant", package, permission)
 
@@ -140,9 +125,3 @@ class Packages:
         if "Success" not in result.text.split():
             text = f"{result.text}\n{result.error_text}".strip() or f"exit {result.exit_code}"
             raise DeviceFault("install_refused", text, during=f"pm install {apk.name}")
-
-    def uninstall(self, package: str) -> None:
-        result = self._shell.run("pm", "uninstall", package)
-        if "Success" not in result.text.split():
-            text = f"{result.text}\n{result.error_text}".strip()
-            raise DeviceFault("command_failed", text, during=f"pm uninstall {package}")

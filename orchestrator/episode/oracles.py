@@ -13,9 +13,8 @@ from ..oracle.composite import without_facts
 from ..oracle.factory import make_oracle
 from ..oracle.oracle import Oracle, Verdict
 from ..oracle.poll import ask_once, poll
-from ..oracle.query_runner import QueryContext
+from ..oracle.query_runner import QueryContext, Versions
 from ..oracle.trace import oracle_event
-from ..oracle.versions import Versions
 from ..outcome import OracleResults
 from .agent_loop import AgentLoop
 from .context import AttemptContext
@@ -90,7 +89,7 @@ class AttemptOracles:
         """The combined result so far."""
         return replace(combine(self._events), proven=self._context.proven)
 
-    def _polled(self, oracles: list[Oracle], forbidden: Collection[str]) -> list[Verdict]:
+    def _polled(self, oracles: list[Oracle[Any]], forbidden: Collection[str]) -> list[Verdict]:
         context = self._context
         verdicts = poll(
             oracles, self._query_context, context.profile.settle_s, "post", forbidden=forbidden,
@@ -123,7 +122,7 @@ class AttemptOracles:
             self._context.device, self._loop.answer, requests, forgotten, self._capabilities
         )
 
-    def _once(self, oracle: Oracle, *, forbidden: bool = False) -> Verdict:
+    def _once(self, oracle: Oracle[Any], *, forbidden: bool = False) -> Verdict:
         verdict = ask_once(oracle, self._query_context(), "pre")
         self._record(verdict, forbidden=forbidden)
         return verdict
@@ -147,7 +146,7 @@ class AttemptOracles:
             self._over.add(verdict.name)
 
 
-def _of_calls(oracle: Oracle) -> bool:
+def _of_calls(oracle: Oracle[Any]) -> bool:
     return "telephony" in oracle.question.kinds
 
 

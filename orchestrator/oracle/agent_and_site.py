@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from ..cases.oracles import AnswerIs, PostedIs, ReceiptIs, SimpleQuestion
+from ..cases.oracles import AnswerIs, PostedIs, ReceiptIs
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
-from .json_paths import json_facts, same
-from .oracle import Decision, Inquiry, Query, Raw
-from .provider_rows import counted
+from .file import json_facts, same
+from .oracle import CountOracle, Decision, Inquiry, Oracle, Query, Raw
 
 ANSWERS = "action_trace.jsonl"  # the bundle's file with every answer
 AGENT_ANSWER = "agent_answer"
@@ -21,16 +19,9 @@ SITE_REQUESTS, SITE_DOCUMENTS = "site_requests", "site_documents"  # without bod
 SITE = "site"  # a capability of the harness
 
 
-@dataclass(frozen=True)
-class AnswerOracle:
-    question: SimpleQuestion
-    asked: AnswerIs
-    notes: tuple[str, ...] = (
-        "the agent's last answer action; what it typed or showed is no answer",
-    )
-    needs: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    tentative: bool = False
+class AnswerOracle(Oracle[AnswerIs]):
+    notes = ("the agent's last answer action; what it typed or showed is no answer",)
+    needs = ()
 
     def inquire(self) -> Inquiry:
         text = json.loads((yield Query(AGENT_ANSWER, 0, path=ANSWERS)).data)
@@ -48,54 +39,30 @@ class AnswerOracle:
         return Decision(re.search(asked.matches or "", text) is not None, reason)
 
 
-@dataclass(frozen=True)
-class ReceiptOracle:
-    question: SimpleQuestion
-    asked: ReceiptIs
-    notes: tuple[str, ...] = (
-        "counted by the site's own server; a page that says so is not enough",
-    )
-    needs: tuple[str, ...] = (SITE,)
-    depends_on: tuple[str, ...] = ()
-
-    @property
-    def tentative(self) -> bool:
-        return self.asked.count is not None
+class ReceiptOracle(CountOracle[ReceiptIs]):
+    notes = ("counted by the site's own server; a page that says so is not enough",)
+    needs = (SITE,)
+    what = "requests"
 
     def inquire(self) -> Inquiry:
-        requests = yield from _received(SITE_REQUESTS, self.asked.path)
-        relevant = [each for each in requests if each["method"] == self.asked.method]
-        if self.asked.form and any(each["body_cut"] for each in relevant):
-            raise _too_large(self.asked.path)
-        return {"requests": sum(self._matches(each["fields"]) for each in relevant)}
+        asked = self.asked
+        requests = yield from _received(SITE_REQUESTS, asked.path, asked.method, bool(asked.form))
+        return {self.what: sum(self._matches(each["fields"]) for each in requests)}
 
     def _matches(self, fields: Mapping[str, Any]) -> bool:
         return all(fields.get(name) == [value] for name, value in self.asked.form.items())
 
-    def decide(self, facts: Json) -> Decision:
-        return counted(facts["requests"], self.asked.count, "requests")
 
-
-@dataclass(frozen=True)
-class PostedOracle:
-    question: SimpleQuestion
-    asked: PostedIs
-    notes: tuple[str, ...] = (
+class PostedOracle(CountOracle[PostedIs]):
+    notes = (
         "read from the posted bytes by the site's own server; what the page shows is not asked",
     )
-    needs: tuple[str, ...] = (SITE,)
-    depends_on: tuple[str, ...] = ()
-
-    @property
-    def tentative(self) -> bool:
-        return self.asked.count is not None
+    needs = (SITE,)
+    what = "documents"
 
     def inquire(self) -> Inquiry:
-        requests = yield from _received(SITE_DOCUMENTS, self.asked.path)
-        posted = [each for each in requests if each["method"] == "POST"]
-        if any(each["body_cut"] for each in posted):
-            raise _too_large(self.asked.path)
-        return {"documents": sum(self._matches(each["body"]) for each in posted)}
+        requests = yield from _received(SITE_DOCUMENTS, self.asked.path, "POST", True)
+        return {self.what: sum(self._matches(each["body"]) for each in requests)}
 
     def _matches(self, body: str) -> bool:
         found = json_facts(body, self.asked.json_)
@@ -103,20 +70,17 @@ class PostedOracle:
             same(found[path], value) for path, value in self.asked.json_.items()
         )
 
-    def decide(self, facts: Json) -> Decision:
-        return counted(facts["documents"], self.asked.count, "documents")
 
-
-def _received(type: str, path: str) -> Generator[Query, Raw, list[dict[str, Any]]]:
-    """The requests that the site received at this path, in order."""
+def _received(
+    type: str, path: str, method: str, bodies: bool
+) -> Generator[Query, Raw, list[dict[str, Any]]]:
+    """The requests that the site received at this path, in order. If their bodies count, one that
+    was not kept may hold anything, so the question has no answer."""
     raw = yield Query(type, 0, path=path)
-    requests: list[dict[str, Any]] = json.loads(raw.data)
+    requests = [each for each in json.loads(raw.data) if each["method"] == method]
+    if bodies and any(each["body_cut"] for each in requests):
+        raise DeviceFault("output_too_large", f"a request to {path} was too large to keep")
     return requests
-
-
-def _too_large(path: str) -> DeviceFault:
-    """A body that was not kept may hold anything, so the question has no answer."""
-    return DeviceFault("output_too_large", f"a request to {path} was too large to keep")
 
 
 def folded(text: str) -> str:

@@ -6,36 +6,38 @@ A part that could not be asked decides nothing: an `all` with one negative part 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from ..cases.oracles import SimpleQuestion
+from ..cases.oracles import CompositeIs, SimpleQuestion
 from ..device.faults import DeviceFault
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry, NoAnswer, Oracle
 
 
-@dataclass(frozen=True)
-class CompositeOracle:
-    question: SimpleQuestion
-    parts: tuple[Oracle, ...]
-    any: bool  # else all
+class CompositeOracle(Oracle[CompositeIs]):
+    def __init__(self, question: SimpleQuestion, parts: Sequence[Oracle[Any]]) -> None:
+        super().__init__(question)
+        self.parts = tuple(parts)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return _distinct(note for part in self.parts for note in part.notes)
+        return self._distinct(lambda part: part.notes)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return _distinct(need for part in self.parts for need in part.needs)
+        return self._distinct(lambda part: part.needs)
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        return _distinct(name for part in self.parts for name in part.depends_on)
+        return self._distinct(lambda part: part.depends_on)
 
     @property
     def tentative(self) -> bool:
         return any(part.tentative for part in self.parts)
+
+    def _distinct(self, names: Callable[[Oracle[Any]], tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for part in self.parts for name in names(part)))
 
     def inquire(self) -> Inquiry:
         """The facts of each part by name; null if it could not be asked."""
@@ -49,19 +51,20 @@ class CompositeOracle:
         return facts
 
     def decide(self, facts: Json) -> Decision:
-        decisions = [self._decision(part, facts[part.question.name]) for part in self.parts]
-        reason = "; ".join(
-            f"{part.question.name}: {decision.reason}"
-            for part, decision in zip(self.parts, decisions, strict=True)
-        )
-        holds = [decision.holds for decision in decisions]
-        return Decision(disjunction(holds) if self.any else conjunction(holds), reason)
+        decisions = {}
+        for part in self.parts:
+            name = part.question.name
+            decisions[name] = (
+                Decision(None, "could not be asked")
+                if facts[name] is None
+                else part.decide(facts[name])
+            )
+        reason = "; ".join(f"{name}: {decision.reason}" for name, decision in decisions.items())
+        holds = [decision.holds for decision in decisions.values()]
+        return Decision(disjunction(holds) if self.asked.any_ else conjunction(holds), reason)
 
-    def _decision(self, part: Oracle, facts: Json) -> Decision:
-        return Decision(None, "could not be asked") if facts is None else part.decide(facts)
 
-
-def without_facts(oracle: Oracle, facts: Json) -> tuple[Oracle, ...]:
+def without_facts(oracle: Oracle[Any], facts: Json) -> tuple[Oracle[Any], ...]:
     """The oracles without an answer: parts of a composite, or the oracle itself."""
     if isinstance(oracle, CompositeOracle) and facts is not None:
         return tuple(part for part in oracle.parts if facts[part.question.name] is None)
@@ -70,17 +73,9 @@ def without_facts(oracle: Oracle, facts: Json) -> tuple[Oracle, ...]:
 
 def conjunction(values: Sequence[bool | None]) -> bool | None:
     """Three-valued `and`: one False decides, even if others are None."""
-    if False in values:
-        return False
-    return None if None in values else True
+    return False if False in values else None if None in values else True
 
 
 def disjunction(values: Sequence[bool | None]) -> bool | None:
     """Three-valued `or`: one True decides, even if others are None."""
-    if True in values:
-        return True
-    return None if None in values else False
-
-
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
+    return True if True in values else None if None in values else False

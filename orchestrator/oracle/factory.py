@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from ..cases.oracles import CompositeIs, Question, SimpleQuestion
 from ..events.canonical import Json
@@ -14,10 +14,16 @@ from .framework import ForegroundOracle, NotificationOracle, PackageOracle, Sett
 from .oracle import Oracle
 from .provider_rows import RowsOracle
 from .sqlite import SqliteOracle
-from .system_state import SERVICES, AppopsOracle, BootOracle, ServiceOracle
-from .unavailable import CAPABILITIES, UnavailableOracle
+from .system_state import (
+    CAPABILITIES,
+    SERVICES,
+    AppopsOracle,
+    BootOracle,
+    ServiceOracle,
+    UnavailableOracle,
+)
 
-FAMILIES: dict[str, Callable[[SimpleQuestion, Any], Oracle]] = {
+FAMILIES: dict[str, Callable[[SimpleQuestion], Oracle[Any]]] = {
     "setting": SettingOracle,
     "rows": RowsOracle,
     "file": FileOracle,
@@ -33,18 +39,21 @@ FAMILIES: dict[str, Callable[[SimpleQuestion, Any], Oracle]] = {
     **dict.fromkeys(SERVICES, ServiceOracle),
     **dict.fromkeys(CAPABILITIES, UnavailableOracle),
 }
-Q = TypeVar("Q", bound=SimpleQuestion)
 
 
-def make_oracle(question: SimpleQuestion, roles: Mapping[str, str] | None = None) -> Oracle:
+def make_oracle(question: SimpleQuestion, roles: Mapping[str, str] | None = None) -> Oracle[Any]:
     """Resolves app roles, so that a recorded question can be made into an oracle without a
     profile."""
-    question = _resolved(question, roles or {})
-    asked = getattr(question, question.kind)
+    kind, asked = question.kind, getattr(question, question.kind)
     if isinstance(asked, CompositeIs):
-        parts = tuple(make_oracle(part, roles) for part in asked.parts)
-        return CompositeOracle(question, parts, any=asked.any_ is not None)
-    return FAMILIES[question.kind](question, asked)
+        parts = [make_oracle(part, roles) for part in asked.parts]
+        name = "all_" if asked.any_ is None else "any_"
+        asked = asked.model_copy(update={name: [part.question for part in parts]})
+        return CompositeOracle(question.model_copy(update={kind: asked}), parts)
+    if getattr(asked, "app", None) is not None:
+        app = (roles or {}).get(asked.app, asked.app)
+        question = question.model_copy(update={kind: asked.model_copy(update={"app": app})})
+    return FAMILIES[kind](question)
 
 
 def question_fields(question: SimpleQuestion) -> dict[str, Json]:
@@ -55,17 +64,6 @@ def question_fields(question: SimpleQuestion) -> dict[str, Json]:
     return {**fields, "kind": question.kind}
 
 
-def oracle_of_question(fields: Mapping[str, Json]) -> Oracle:
+def oracle_of_question(fields: Mapping[str, Json]) -> Oracle[Any]:
     """The oracle for an event's question. ValueError if it is malformed."""
     return make_oracle(Question.model_validate({k: v for k, v in fields.items() if k != "kind"}))
-
-
-def _resolved(question: Q, roles: Mapping[str, str]) -> Q:
-    asked = getattr(question, question.kind)
-    if isinstance(asked, CompositeIs):
-        name = "all_" if asked.any_ is None else "any_"
-        parts = [_resolved(part, roles) for part in asked.parts]
-        asked = asked.model_copy(update={name: parts})
-    elif getattr(asked, "app", None) is not None:
-        asked = asked.model_copy(update={"app": roles.get(asked.app, asked.app)})
-    return question.model_copy(update={question.kind: asked})

@@ -1,32 +1,25 @@
-"""The oracle on a file of the phone: its existence and content."""
+"""The oracle on a file of the phone: its existence and content, JSON values included."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Generator, Mapping
+from typing import Any
 
-from ..cases.oracles import FileIs, SimpleQuestion
+from ..cases.oracles import FileIs, Scalar
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json
-from .json_paths import json_facts, same
-from .oracle import Decision, Inquiry, Query, Raw
-from .shell_query import NEEDS_ROOT, NEEDS_SHELL, command, result
+from .oracle import Decision, Inquiry, Oracle, Query, Raw, shell
 
 READ_S = 30.0
 _ABSENT = ("No such file or directory", "Not a directory")
 
 
-@dataclass(frozen=True)
-class FileOracle:
-    question: SimpleQuestion
-    asked: FileIs
-    notes: tuple[str, ...] = ("the file's bytes, read whole; what an app shows of it is not asked",)
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
+class FileOracle(Oracle[FileIs]):
+    notes = ("the file's bytes, read whole; what an app shows of it is not asked",)
 
     @property
     def depends_on(self) -> tuple[str, ...]:
@@ -40,9 +33,8 @@ class FileOracle:
     def _inside(self) -> bool:
         """Whether the question asks for more than existence."""
         asked = self.asked
-        return asked.exists and (asked.text, asked.contains, asked.sha256, asked.json_) != (
-            None, None, None, None,
-        )  # fmt: skip
+        content = (asked.text, asked.contains, asked.sha256, asked.json_)
+        return asked.exists and any(part is not None for part in content)
 
     def inquire(self) -> Inquiry:
         asked = self.asked
@@ -50,8 +42,7 @@ class FileOracle:
         facts = {"exists": what is not None, "directory": what == "directory"}
         if what is None or not self._inside or what == "directory":
             return facts
-        query = command("file_read", "cat", asked.path, root=asked.root, seconds=READ_S)
-        read = result(query, (yield query))
+        read = yield from shell("file_read", "cat", asked.path, root=asked.root, seconds=READ_S)
         if not read.ok:
             raise DeviceFault("command_failed", read.error_text.strip(), during=read.command)
         return {**facts, **self._content(read.stdout)}
@@ -100,11 +91,38 @@ def kind_of_file(path: str, *, root: bool) -> Generator[Query, Raw, str | None]:
 
     `test -e` is not used, because it also fails if access is denied.
     """
-    query = command("file_stat", "stat", "-L", "-c", "%F", path, root=root)
-    stat = result(query, (yield query))
+    stat = yield from shell("file_stat", "stat", "-L", "-c", "%F", path, root=root)
     if stat.ok:
         return stat.text.strip()
     if stat.exit_code == 1 and any(text in stat.error_text for text in _ABSENT):
         return None
     text = f"exit code {stat.exit_code}: {stat.error_text.strip()}"
     raise DeviceFault("command_failed", text, during=stat.command)
+
+
+def json_facts(data: bytes | str, paths: Mapping[str, Scalar]) -> dict[str, Json] | None:
+    """For each dotted path a list with its value, empty if there is no plain value; None if the
+    data is not JSON."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return {path: _at(document, path) for path in paths}
+
+
+def same(found: list[Scalar], wanted: Scalar) -> bool:
+    """Equality that distinguishes 1 from true."""
+    return found == [wanted] and isinstance(found[0], bool) == isinstance(wanted, bool)
+
+
+def _at(document: Any, path: str) -> list[Scalar]:
+    for part in path.split("."):
+        if isinstance(document, dict) and part in document:
+            document = document[part]
+        elif isinstance(document, list) and part.isdecimal() and int(part) < len(document):
+            document = document[int(part)]
+        else:
+            return []
+    plain = document is None or isinstance(document, str | int | float)
+    finite = not isinstance(document, float) or math.isfinite(document)
+    return [document] if plain and finite else []

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, SettingIs, SimpleQuestion
+from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, SettingIs
 from ..device.foreground import full_activity, parse_focus, parse_focused_app, parse_resumed
 from ..device.notifications import parse_notifications
-from ..device.packages import parse_installed, parse_package_list
+from ..device.packages import parse_installed, parse_package_lines
 from ..device.providers import SETTINGS_PACKAGE
 from ..events.canonical import Json
-from .oracle import Decision, Inquiry
-from .shell_query import NEEDS_SHELL, answer, command
+from .oracle import Decision, Inquiry, Oracle, output
 
 
-@dataclass(frozen=True)
-class SettingOracle:
-    question: SimpleQuestion
-    asked: SettingIs
-    notes: tuple[str, ...] = ("read from the settings provider, not from the screen",)
-    needs: tuple[str, ...] = NEEDS_SHELL
-    depends_on: tuple[str, ...] = (SETTINGS_PACKAGE,)
+class SettingOracle(Oracle[SettingIs]):
+    notes = ("read from the settings provider, not from the screen",)
+    depends_on = (SETTINGS_PACKAGE,)
 
     @property
     def tentative(self) -> bool:
@@ -28,7 +21,7 @@ class SettingOracle:
 
     def inquire(self) -> Inquiry:
         words = ("settings", "get", self.asked.namespace, self.asked.name)
-        text = yield from answer(command("settings_get", *words))
+        text = yield from output("settings_get", *words)
         value = text.removesuffix("\n").removesuffix("\r")
         # The shell prints an absent key and the text `null` the same way.
         return {"value": None if value == "null" else value}
@@ -40,13 +33,8 @@ class SettingOracle:
         return Decision(value == self.asked.equals, reason)
 
 
-@dataclass(frozen=True)
-class PackageOracle:
-    question: SimpleQuestion
-    asked: PackageIs
-    notes: tuple[str, ...] = ("asked of the package manager; a like-named icon is not enough",)
-    needs: tuple[str, ...] = NEEDS_SHELL
-    depends_on: tuple[str, ...] = ()
+class PackageOracle(Oracle[PackageIs]):
+    notes = ("asked of the package manager; a like-named icon is not enough",)
 
     @property
     def tentative(self) -> bool:
@@ -60,10 +48,10 @@ class PackageOracle:
     def inquire(self) -> Inquiry:
         name = self.asked.name
         # Not `pm path`: its exit code is 1 for an absent package and for other failures.
-        text = yield from answer(command("package_list", "pm", "list", "packages", name))
-        facts: dict[str, Json] = {"installed": name in parse_package_list(text)}
+        text = yield from output("package_list", "pm", "list", "packages", name)
+        facts: dict[str, Json] = {"installed": name in parse_package_lines(text)}
         if facts["installed"] and self._inside:
-            text = yield from answer(command("dumpsys", "dumpsys", "package", name))
+            text = yield from output("dumpsys", "dumpsys", "package", name)
             found = parse_installed(text, name)
             if self.asked.version is not None:
                 facts["version"] = found.version.name
@@ -77,27 +65,21 @@ class PackageOracle:
             reason = f"{asked.name} is {'' if installed else 'not '}installed"
             return Decision(installed == asked.installed, reason)
         wanted = {"version": asked.version, "installer": asked.installer}
-        wrong = [f"{key} {facts[key]!r}" for key, value in wanted.items()
-                 if value is not None and facts[key] != value]  # fmt: skip
-        reason = f"{asked.name} has {' and '.join(wrong) or 'what is wanted'}"
-        return Decision(not wrong, reason)
+        differs = (key for key, value in wanted.items() if value not in (None, facts.get(key)))
+        wrong = [f"{key} {facts[key]!r}" for key in differs]
+        return Decision(not wrong, f"{asked.name} has {' and '.join(wrong) or 'what is wanted'}")
 
 
-@dataclass(frozen=True)
-class ForegroundOracle:
-    question: SimpleQuestion
-    asked: ForegroundIs
-    notes: tuple[str, ...] = ("the activity manager's resumed activity, not a title on screen",)
-    needs: tuple[str, ...] = NEEDS_SHELL
-    tentative: bool = False
+class ForegroundOracle(Oracle[ForegroundIs]):
+    notes = ("the activity manager's resumed activity, not a title on screen",)
 
     @property
     def depends_on(self) -> tuple[str, ...]:
         return (self.asked.app,)
 
     def inquire(self) -> Inquiry:
-        windows = yield from answer(command("dumpsys", "dumpsys", "window"))
-        activities = yield from answer(command("dumpsys", "dumpsys", "activity", "activities"))
+        windows = yield from output("dumpsys", "dumpsys", "window")
+        activities = yield from output("dumpsys", "dumpsys", "activity", "activities")
         parse_focus(windows)  # a dump without a focus line is not an answer
         package, activity = parse_resumed(activities) or parse_focused_app(windows) or (None, None)
         facts = {"package": package}
@@ -111,23 +93,15 @@ class ForegroundOracle:
         return Decision(holds, f"{facts['activity']} of {app} is in front")
 
 
-@dataclass(frozen=True)
-class NotificationOracle:
-    question: SimpleQuestion
-    asked: NotificationIs
-    notes: tuple[str, ...] = (
-        "the notification manager's own list, whether the shade is open or not",
-    )
-    needs: tuple[str, ...] = NEEDS_SHELL
-    depends_on: tuple[str, ...] = ()
+class NotificationOracle(Oracle[NotificationIs]):
+    notes = ("the notification manager's own list, whether the shade is open or not",)
 
     @property
     def tentative(self) -> bool:
         return not self.asked.present
 
     def inquire(self) -> Inquiry:
-        words = ("dumpsys", "notification", "--noredact")
-        text = yield from answer(command("dumpsys", *words))
+        text = yield from output("dumpsys", "dumpsys", "notification", "--noredact")
         shown = (part for each in parse_notifications(text) for part in (each.title, each.text))
         return {"present": any(self.asked.contains in (part or "") for part in shown)}
 

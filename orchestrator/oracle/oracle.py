@@ -1,4 +1,4 @@
-"""The oracle protocol: queries, raw results, typed facts, decision.
+"""The oracle: its queries, their raw results, its typed facts and its decision.
 
 An oracle is pure. It yields a query, receives the raw result, yields the next query and finally
 returns facts; its decision depends on the facts alone. The query runner (query_runner.py) keeps
@@ -8,26 +8,32 @@ every raw result, so that the inquiry can be repeated without a phone (recompute
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Generic, TypeVar
 
-from ..cases.oracles import SimpleQuestion
+from ..cases.oracles import PostedIs, ReceiptIs, RowsAre, SimpleQuestion
+from ..device.adb_socket import ShellResult
+from ..device.capabilities import ROOT, SHELL
 from ..device.faults import DeviceFault
+from ..device.shell import command_line, succeeded
 from ..errors import EmufarmError
 from ..events.canonical import Json, canonical
+
+COMMAND_S = 10.0
+UNANSWERED = "could not be asked: "  # before the fault, in the reason of a verdict without facts
 
 
 @dataclass(frozen=True)
 class Query:
-    """One query as it is sent: exactly one of cmd, sql, path and uri is set."""
+    """One query as it is sent: exactly one of cmd, sql and path is set."""
 
     type: str
     timeout_ms: int
     cmd: str | None = None
     sql: str | None = None
     path: str | None = None
-    uri: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,40 +68,76 @@ class Decision:
     reason: str
 
 
-class Oracle(Protocol):
-    @property
-    def question(self) -> SimpleQuestion:
-        """The question with every role resolved: enough to make this oracle again."""
-        ...
+A = TypeVar("A")
+Counted = TypeVar("Counted", bound=RowsAre | ReceiptIs | PostedIs)
+
+
+class Oracle(ABC, Generic[A]):
+    """The oracle for a question with every role resolved: enough to make this oracle again."""
+
+    def __init__(self, question: SimpleQuestion) -> None:
+        self.question = question
+        self.asked: A = getattr(question, question.kind)
 
     @property
+    @abstractmethod
     def notes(self) -> tuple[str, ...]:
         """Why an agent cannot deceive the oracle."""
-        ...
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Capabilities of the phone (device/capabilities.py) and of the harness."""
-        ...
+        return (SHELL, ROOT) if getattr(self.asked, "root", False) else (SHELL,)
 
     @property
     def depends_on(self) -> tuple[str, ...]:
         """The packages on whose versions the answer depends."""
-        ...
+        return ()
 
     @property
     def tentative(self) -> bool:
         """Whether a later effect may undo what holds now, as with an absence or an exact count."""
-        ...
+        return False
 
+    @abstractmethod
     def inquire(self) -> Inquiry:
         """Yields queries and returns facts. Facts contain no row ids, no dates and nothing else
         that differs between two phones in the same state."""
-        ...
 
+    @abstractmethod
     def decide(self, facts: Json) -> Decision:
         """A pure function of the facts."""
-        ...
+
+
+class CountOracle(Oracle[Counted]):
+    """Counts what matches; without a wanted `count` at least one is needed."""
+
+    what: str  # is counted; also the name of the fact
+
+    @property
+    def tentative(self) -> bool:
+        return self.asked.count is not None
+
+    def decide(self, facts: Json) -> Decision:
+        found, wanted = facts[self.what], self.asked.count
+        holds = found > 0 if wanted is None else found == wanted
+        meant = "at least one" if wanted is None else f"exactly {wanted}"
+        return Decision(holds, f"{found} matching {self.what}, {meant} wanted")
+
+
+def shell(
+    type: str, *words: str, root: bool = False, seconds: float = COMMAND_S
+) -> Generator[Query, Raw, ShellResult]:
+    """Runs a shell command and returns its result, whatever its exit code."""
+    query = Query(type, round(seconds * 1000), cmd=command_line(words, root=root))
+    raw = yield query
+    assert raw.exit_code is not None, "an answered command has an exit code"
+    return ShellResult(query.cmd or "", raw.data, raw.error.encode(), raw.exit_code)
+
+
+def output(type: str, *words: str, root: bool = False) -> Generator[Query, Raw, str]:
+    """Runs a shell command and returns its stdout; anything but a clean success is a fault."""
+    return succeeded((yield from shell(type, *words, root=root))).text
 
 
 @dataclass(frozen=True)
@@ -107,8 +149,13 @@ class InquiryResult:
     facts: Json = None
     fault: str | None = None
 
+    def decision(self, oracle: Oracle[Any]) -> Decision:
+        if self.fault is None:
+            return oracle.decide(self.facts)
+        return Decision(None, f"{UNANSWERED}{self.fault}")
 
-def run_inquiry(oracle: Oracle, run: Callable[[Query], Raw]) -> InquiryResult:
+
+def run_inquiry(oracle: Oracle[Any], run: Callable[[Query], Raw]) -> InquiryResult:
     """Runs every query of an inquiry; the same raw results always give the same facts."""
     answers: list[tuple[Query, Raw]] = []
     inquiry = oracle.inquire()
@@ -130,7 +177,7 @@ def run_inquiry(oracle: Oracle, run: Callable[[Query], Raw]) -> InquiryResult:
 class Verdict:
     """The verdict of one oracle. `holds` is None if the question could not be answered."""
 
-    oracle: Oracle
+    oracle: Oracle[Any]
     phase: str  # pre | post
     holds: bool | None
     reason: str
@@ -143,8 +190,3 @@ class Verdict:
     @property
     def name(self) -> str:
         return self.oracle.question.name
-
-
-def unanswered(why: str) -> str:
-    """The reason of a verdict without facts."""
-    return f"could not be asked: {why}"

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from .oracle import InquiryResult, Oracle, Raw, Verdict, run_inquiry, unanswered
+from .oracle import InquiryResult, Oracle, Raw, Verdict, run_inquiry
 from .query_runner import QueryContext, QueryRunner
 
 FIRST_PAUSE_S = 0.05
@@ -19,13 +21,13 @@ BOUND_S = 60.0
 MOST_FAULTS = 20
 
 
-def ask_once(oracle: Oracle, context: QueryContext, phase: str) -> Verdict:
+def ask_once(oracle: Oracle[Any], context: QueryContext, phase: str) -> Verdict:
     """Asks once, as before the agent starts and after each of its steps."""
     return _Polled(oracle, phase, 0.0, lasting=True).ask(context)
 
 
 def poll(
-    oracles: Sequence[Oracle],
+    oracles: Sequence[Oracle[Any]],
     context_now: Callable[[], QueryContext],
     settle_s: float,
     phase: str,
@@ -66,26 +68,26 @@ def poll(
     return [each.verdict for each in polled]
 
 
-def settle_of(oracle: Oracle, settle_s: float) -> float:
+def settle_of(oracle: Oracle[Any], settle_s: float) -> float:
     """The question's own settle time, or the profile's."""
     own: float | None = getattr(oracle.question, "settle", None)
     return settle_s if own is None else own
 
 
+@dataclass
 class _Polled:
     """The state of one oracle while it is polled."""
 
-    def __init__(self, oracle: Oracle, phase: str, settle_s: float, *, lasting: bool) -> None:
-        self.settle_s = settle_s
-        self.decided = False
-        self._oracle = oracle
-        self._phase = phase
-        self._lasting = lasting  # a verdict that holds is final
-        self._polls = 0
-        self._faults: list[str] = []
-        self._retries: list[str] = []
-        self._started = time.monotonic()
-        self._verdict: Verdict | None = None
+    oracle: Oracle[Any]
+    phase: str
+    settle_s: float
+    lasting: bool  # a verdict that holds is final
+    decided: bool = False
+    _polls: int = 0
+    _faults: list[str] = field(default_factory=list)
+    _retries: list[str] = field(default_factory=list)
+    _started: float = field(default_factory=time.monotonic)
+    _verdict: Verdict | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -96,28 +98,25 @@ class _Polled:
         """Asks; the answer is final if it came late enough, or if it holds and lasts."""
         self._polls += 1
         with QueryRunner(context) as runner:
-            inquiry = run_inquiry(self._oracle, runner.run)
+            inquiry = run_inquiry(self.oracle, runner.run)
         self._retries = [*self._retries, *runner.retries][-MOST_FAULTS:]
         self._judge(inquiry)
-        self.decided = elapsed >= self.settle_s or (self._lasting and bool(self.verdict.holds))
+        self.decided = elapsed >= self.settle_s or (self.lasting and bool(self.verdict.holds))
         return self.verdict
 
     def give_up(self, why: str) -> None:
-        self._judge(run_inquiry(self._oracle, lambda query: Raw(error=why)))
+        self._judge(run_inquiry(self.oracle, lambda query: Raw(error=why)))
         self.decided = True
 
     def _judge(self, inquiry: InquiryResult) -> None:
-        if inquiry.fault is None:
-            decision = self._oracle.decide(inquiry.facts)
-            holds, reason = decision.holds, decision.reason
-        else:
-            holds, reason = None, unanswered(inquiry.fault)
+        decision = inquiry.decision(self.oracle)
+        if inquiry.fault is not None:
             self._faults = [*self._faults, inquiry.fault][-MOST_FAULTS:]
         self._verdict = Verdict(
-            oracle=self._oracle,
-            phase=self._phase,
-            holds=holds,
-            reason=reason,
+            oracle=self.oracle,
+            phase=self.phase,
+            holds=decision.holds,
+            reason=decision.reason,
             inquiry=inquiry,
             polls=self._polls,
             seconds=time.monotonic() - self._started,

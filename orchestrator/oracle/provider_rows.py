@@ -6,38 +6,24 @@ text of a message would be printed unescaped, so it could be written to look lik
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ..cases.oracles import RowsAre, Scalar, SimpleQuestion
+from ..cases.oracles import RowsAre, Scalar
 from ..device.faults import DeviceFault
 from ..device.providers import PROVIDERS, parse_rows, provider_package, quoted
-from ..events.canonical import Json
-from .oracle import Decision, Inquiry
-from .shell_query import NEEDS_ROOT, NEEDS_SHELL, answer, command
+from .oracle import CountOracle, Inquiry, output
 
 _KEY = "_id"  # every row of every provider has one
 
 
-@dataclass(frozen=True)
-class RowsOracle:
-    question: SimpleQuestion
-    asked: RowsAre
-    notes: tuple[str, ...] = (
+class RowsOracle(CountOracle[RowsAre]):
+    notes = (
         "asked of the content provider, not of the screen",
         "compared by the provider: no text of a row is parsed, so none can imitate another row",
     )
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
+    what = "rows"
 
     @property
     def depends_on(self) -> tuple[str, ...]:
         return (provider_package(self._uri),)
-
-    @property
-    def tentative(self) -> bool:
-        return self.asked.count is not None
 
     @property
     def _uri(self) -> str:
@@ -46,22 +32,11 @@ class RowsOracle:
     def inquire(self) -> Inquiry:
         words = ("content", "query", "--uri", self._uri, "--projection", _KEY)
         condition = ("--where", where(self.asked.match))
-        query = command("content_query", *words, *condition, root=self.asked.root)
-        text = yield from answer(query)
+        text = yield from output("content_query", *words, *condition, root=self.asked.root)
         ids = [str(row[_KEY]) for row in parse_rows(text, [_KEY])]
         if not all(id.lstrip("-").isdecimal() for id in ids):
             raise DeviceFault("bad_answer", f"not row ids: {text[:200]!r}", during="content query")
-        return {"rows": len(ids)}
-
-    def decide(self, facts: Json) -> Decision:
-        return counted(facts["rows"], self.asked.count, "rows")
-
-
-def counted(found: int, wanted: int | None, what: str) -> Decision:
-    """The decision on a number of matches; without a wanted number at least one is needed."""
-    holds = found > 0 if wanted is None else found == wanted
-    meant = "at least one" if wanted is None else f"exactly {wanted}"
-    return Decision(holds, f"{found} matching {what}, {meant} wanted")
+        return {self.what: len(ids)}
 
 
 def where(match: dict[str, Scalar]) -> str:

@@ -1,12 +1,14 @@
 """Runs an oracle's queries against the phone, the agent's answer and the case's site.
 
-The only module of the room that does I/O. If there is no answer, the raw result says why.
+The only module of the room that does I/O: it also reads the versions on which an answer depends. If
+there is no answer, the raw result says why.
 """
 
 from __future__ import annotations
 
+import functools
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +20,7 @@ from ..device.faults import DeviceFault
 from ..device.phone import Device
 from ..device.retry import QUERY
 from ..device.shell import needs_root
-from ..events.canonical import canonical
+from ..events.canonical import Json, canonical
 from .agent_and_site import AGENT_ANSWER, SITE, SITE_DOCUMENTS, SITE_REQUESTS
 from .oracle import Query, Raw
 from .sqlite import PULL, PULL_ROOT, select
@@ -118,3 +120,30 @@ def _needed(query: Query) -> frozenset[str]:
     unavailable = UNAVAILABLE & {query.type}
     root = query.type == PULL_ROOT or (query.cmd is not None and needs_root(query.cmd))
     return unavailable | {ROOT} if root else unavailable
+
+
+class Versions:
+    """The versions on the phone after its reset, of adb, the build and apps; each app is queried
+    once. An unknown version is null, with the reason under `unknown`."""
+
+    def __init__(self, device: Device, known: Mapping[str, Json]) -> None:
+        self._device = device
+        self._known = known  # of adb and the build
+        self._app = functools.cache(self._query)
+
+    def of(self, packages: Sequence[str]) -> dict[str, Json]:
+        found = {package: self._app(package) for package in packages}
+        return {
+            **self._known,
+            "apps": {package: version for package, (version, _) in found.items()},
+            "unknown": {package: why for package, (_, why) in found.items() if why},
+        }
+
+    def _query(self, package: str) -> tuple[Json, str]:
+        if package.startswith("content://"):
+            return None, "the package that serves it is unknown"
+        try:
+            version = self._device.packages.version(package)
+        except DeviceFault as fault:
+            return None, str(fault)
+        return {"name": version.name, "code": version.code}, ""

@@ -13,7 +13,7 @@ from typing import Any
 from ..events.canonical import Json, digest
 from ..settings import RAW_LIMIT
 from .factory import oracle_of_question
-from .oracle import InquiryResult, Oracle, Raw, run_inquiry, unanswered
+from .oracle import UNANSWERED, InquiryResult, Oracle, Raw, run_inquiry
 from .trace import decision_fields, query_fields
 
 Read = Callable[[str], bytes]  # a recorded raw result, by its path in the bundle
@@ -35,44 +35,37 @@ def recompute(event: Mapping[str, Any], raw: Read) -> list[str]:
         return [f"{name}: the event cannot be recomputed: {type(error).__name__}: {error}"]
 
 
-def _differences(event: Mapping[str, Any], oracle: Oracle, raw: Read) -> list[str]:
+def _differences(event: Mapping[str, Any], oracle: Oracle[Any], raw: Read) -> list[str]:
     wrong = []
     results = [_raw(entry, raw) for entry in event["raw"]]
-    facts, fault = event["facts"], None
     if None not in results:
         inquiry = _replayed(oracle, [each for each in results if each is not None])
-        facts, fault = inquiry.facts, inquiry.fault
         if [query_fields(query) for query, _ in inquiry.answers] != event["queries"]:
             wrong.append("its queries are not those of the question")
-        if facts != event["facts"]:
-            wrong.append(f"the raw results give {_short(facts)}, not {_short(event['facts'])}")
-    elif facts is None:
+        if inquiry.facts != event["facts"]:
+            found, recorded = _short(inquiry.facts), _short(event["facts"])
+            wrong.append(f"the raw results give {found}, not {recorded}")
+    elif event["facts"] is None:
         # The cause of the missing facts cannot be recomputed; without facts nothing is conclusive.
-        fault = str(event["decision"]["reason"]).removeprefix(unanswered(""))
-    wrong += [
-        f"its {key} is {_short(event[key])}, not {_short(wanted)}"
-        for key, wanted in _computed(event, oracle, facts, fault).items()
-        if event[key] != wanted
-    ]
-    return wrong
-
-
-def _computed(
-    event: Mapping[str, Any], oracle: Oracle, facts: Json, fault: str | None
-) -> dict[str, Json]:
-    if fault is None:
-        decision = oracle.decide(facts)
-        holds, reason = decision.holds, decision.reason
+        fault = str(event["decision"]["reason"]).removeprefix(UNANSWERED)
+        inquiry = InquiryResult((), fault=fault)
     else:
-        holds, reason = None, unanswered(fault)
-    return {
+        inquiry = InquiryResult((), event["facts"])
+    decision = inquiry.decision(oracle)
+    computed: dict[str, Json] = {
         "oracle_name": oracle.question.name,
         "oracle_type": oracle.question.kind,
         "result_digest": digest(event["facts"]),
-        "decision": decision_fields(holds, reason, forbidden=event["forbidden"]),
+        "decision": decision_fields(decision.holds, decision.reason, forbidden=event["forbidden"]),
         "capabilities_required": list(oracle.needs),
         "anti_gaming_notes": list(oracle.notes),
     }
+    wrong += [
+        f"its {key} is {_short(event[key])}, not {_short(wanted)}"
+        for key, wanted in computed.items()
+        if event[key] != wanted
+    ]
+    return wrong
 
 
 def _raw(entry: Mapping[str, Any], read: Read) -> Raw | None:
@@ -89,14 +82,14 @@ def _raw(entry: Mapping[str, Any], read: Read) -> Raw | None:
     return Raw(data, entry["exit_code"], entry["error"])
 
 
-def _replayed(oracle: Oracle, results: list[Raw]) -> InquiryResult:
+def _replayed(oracle: Oracle[Any], results: list[Raw]) -> InquiryResult:
     left = iter(results)
 
     def answer(query: object) -> Raw:
-        try:
-            return next(left)
-        except StopIteration:
-            raise _Inconsistent("it makes more queries than there are raw results") from None
+        raw = next(left, None)
+        if raw is None:
+            raise _Inconsistent("it makes more queries than there are raw results")
+        return raw
 
     inquiry = run_inquiry(oracle, answer)
     if next(left, None) is not None:

@@ -11,19 +11,16 @@ import json
 import math
 import sqlite3
 import time
-from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..cases.oracles import SimpleQuestion, SqliteIs
+from ..cases.oracles import SqliteIs
 from ..device.faults import DeviceFault
 from ..device.files import app_of_path
 from ..events.canonical import Json, canonical
 from .file import kind_of_file
-from .oracle import Decision, Inquiry, Query, Raw
-from .shell_query import NEEDS_ROOT, NEEDS_SHELL
+from .oracle import Decision, Inquiry, Oracle, Query
 
 PULL, PULL_ROOT = "database_pull", "database_pull_root"
 PULL_S = 60.0
@@ -32,26 +29,13 @@ MOST_ROWS = 1000
 _STEPS = 10_000  # of sqlite's virtual machine between two checks of the clock
 
 
-@dataclass(frozen=True)
-class SqliteOracle:
-    question: SimpleQuestion
-    asked: SqliteIs
-    notes: tuple[str, ...] = (
-        "the app's own database, copied with its log; nothing on screen counts",
-    )
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        return NEEDS_ROOT if self.asked.root else NEEDS_SHELL
+class SqliteOracle(Oracle[SqliteIs]):
+    notes = ("the app's own database, copied with its log; nothing on screen counts",)
+    tentative = True  # one more row would undo any match
 
     @property
     def depends_on(self) -> tuple[str, ...]:
         return app_of_path(self.asked.path)
-
-    @property
-    def tentative(self) -> bool:
-        """One more row would undo any match."""
-        return True
 
     def inquire(self) -> Inquiry:
         """A database or table that does not exist yet is an answer: null instead of rows."""
@@ -59,8 +43,9 @@ class SqliteOracle:
         if (yield from kind_of_file(path, root=root)) is None:
             return {"rows": None}
         yield Query(PULL_ROOT if root else PULL, round(PULL_S * 1000), path=path)
-        table = yield from _table(Query("sqlite", round(QUERY_S * 1000), sql=self.asked.sql))
-        return {"rows": None if table is None else self._stable(*table)}
+        raw = yield Query("sqlite", round(QUERY_S * 1000), sql=self.asked.sql)
+        table = json.loads(raw.data)
+        return {"rows": None if table is None else self._stable(**table)}
 
     def _stable(self, columns: list[str], rows: list[list[Json]]) -> list[list[Json]]:
         unknown = set(self.asked.volatile) - set(columns)
@@ -77,12 +62,6 @@ class SqliteOracle:
         wanted = [list(row) for row in self.asked.equals]
         reason = "the wanted rows" if rows == wanted else f"{len(rows)} rows, not those wanted"
         return Decision(rows == wanted, reason)
-
-
-def _table(query: Query) -> Generator[Query, Raw, tuple[list[str], list[list[Json]]] | None]:
-    raw = yield query
-    table = json.loads(raw.data)
-    return None if table is None else (table["columns"], table["rows"])
 
 
 def select(database: Path, sql: str) -> bytes:

@@ -1,6 +1,7 @@
 """Oracles on the system's state: boot, radios, calls, location, windows, app operations.
 
-Each takes one dump or command, which the device room parses for the one value in question.
+A service is asked with one dump or command, which the device room parses for the one value in
+question. What needs a capability that no phone of ours has is never answered.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..cases.oracles import AppopsIs, BootIs, SimpleQuestion
+from ..cases.oracles import AppopsIs, BootIs
+from ..device.capabilities import CLIPBOARD, LISTENER, PROXY
 from ..device.foreground import parse_focus
 from ..device.system_state import (
     parse_appop,
@@ -19,8 +21,7 @@ from ..device.system_state import (
     parse_location,
 )
 from ..events.canonical import Json
-from .oracle import Decision, Inquiry
-from .shell_query import NEEDS_SHELL, answer, command, result
+from .oracle import Decision, Inquiry, NoAnswer, Oracle, Query, output, shell
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,8 @@ def _active(dump: str) -> str:
     return "|".join(transports) or "none"
 
 
-@dataclass(frozen=True)
-class ServiceOracle:
+class ServiceOracle(Oracle[Any]):
     """The oracle for a question that one service answers."""
-
-    question: SimpleQuestion
-    asked: Any
-    needs: tuple[str, ...] = NEEDS_SHELL
-    depends_on: tuple[str, ...] = ()
 
     @property
     def tentative(self) -> bool:
@@ -89,7 +84,7 @@ class ServiceOracle:
         return (self._service.note,)
 
     def inquire(self) -> Inquiry:
-        text = yield from answer(command(self._service.type, *self._service.words))
+        text = yield from output(self._service.type, *self._service.words)
         return {"found": self._service.found(text, self.asked)}
 
     def decide(self, facts: Json) -> Decision:
@@ -98,13 +93,8 @@ class ServiceOracle:
         return Decision(found == wanted, reason)
 
 
-@dataclass(frozen=True)
-class AppopsOracle:
-    question: SimpleQuestion
-    asked: AppopsIs
-    notes: tuple[str, ...] = ("the app-ops service's effective mode, not a settings page",)
-    needs: tuple[str, ...] = NEEDS_SHELL
-    tentative: bool = False
+class AppopsOracle(Oracle[AppopsIs]):
+    notes = ("the app-ops service's effective mode, not a settings page",)
 
     @property
     def depends_on(self) -> tuple[str, ...]:
@@ -112,7 +102,7 @@ class AppopsOracle:
 
     def inquire(self) -> Inquiry:
         words = ("cmd", "appops", "get", self.asked.app, self.asked.op)
-        text = yield from answer(command("appops_get", *words))
+        text = yield from output("appops_get", *words)
         return {"mode": parse_appop(text, self.asked.op)}
 
     def decide(self, facts: Json) -> Decision:
@@ -120,13 +110,8 @@ class AppopsOracle:
         return Decision(facts["mode"] == self.asked.mode, reason)
 
 
-@dataclass(frozen=True)
-class BootOracle:
-    question: SimpleQuestion
-    asked: BootIs
-    notes: tuple[str, ...] = ("the framework's own properties, and a service that must answer",)
-    needs: tuple[str, ...] = NEEDS_SHELL
-    depends_on: tuple[str, ...] = ()
+class BootOracle(Oracle[BootIs]):
+    notes = ("the framework's own properties, and a service that must answer",)
 
     @property
     def tentative(self) -> bool:
@@ -135,9 +120,8 @@ class BootOracle:
     def inquire(self) -> Inquiry:
         completed = yield from self._property("sys.boot_completed")
         animation = yield from self._property("init.svc.bootanim")
-        query = command("package_path", "pm", "path", "android")
         # A missing package manager is what this question is about, so it is not a fault.
-        packages = result(query, (yield query))
+        packages = yield from shell("package_path", "pm", "path", "android")
         facts: dict[str, Json] = {
             "completed": completed == "1",
             "animation_over": animation == "stopped",
@@ -149,7 +133,7 @@ class BootOracle:
         return facts
 
     def _property(self, name: str) -> Any:
-        text = yield from answer(command("getprop", "getprop", name))
+        text = yield from output("getprop", "getprop", name)
         return text.strip()
 
     def decide(self, facts: Json) -> Decision:
@@ -159,6 +143,31 @@ class BootOracle:
         return Decision(
             not missing, f"not met: {', '.join(missing)}" if missing else "the phone is up"
         )
+
+
+CAPABILITIES = {
+    "clipboard": CLIPBOARD,
+    "notification_listener": LISTENER,
+    "network_proxy": PROXY,
+}
+
+
+class UnavailableOracle(Oracle[Any]):
+    """Needs a capability that no phone has. The query is refused before it is sent
+    (query_runner.py), with the capability's name; that is never a negative answer."""
+
+    notes = ("not asked if the phone lacks the capability",)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return (CAPABILITIES[self.question.kind],)
+
+    def inquire(self) -> Inquiry:
+        yield Query(self.needs[0], 0, path=self.question.kind)
+        raise NoAnswer(self.decide(None).reason)
+
+    def decide(self, facts: Json) -> Decision:
+        return Decision(None, f"no oracle reads {self.needs[0]}")
 
 
 def _shown(value: Json) -> str:

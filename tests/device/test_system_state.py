@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.files import app_of_path
-from orchestrator.device.packages import parse_installed, parse_package_list
+from orchestrator.device.packages import parse_installed, parse_package_lines
 from orchestrator.device.providers import provider_package
 from orchestrator.device.shell import command_line, needs_root
 from orchestrator.device.system_state import (
@@ -130,7 +130,7 @@ def test_an_app_is_the_one_in_use_and_not_the_one_it_replaced(
 
 
 def test_a_package_is_listed_by_its_whole_name() -> None:
-    assert parse_package_list("package:com.a.b\r\npackage:com.a\nnoise\n") == {"com.a.b", "com.a"}
+    assert parse_package_lines("package:com.a.b\r\npackage:com.a\nnoise\n") == ("com.a.b", "com.a")
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ NETWORK = b"""Active default network: 7
 UP = (b"1\n", b"stopped\n", b"package:/system/framework/framework-res.apk\n")
 
 
-def oracle_of(**question: Any) -> Oracle:
+def oracle_of(**question: Any) -> Oracle[Any]:
     return make_oracle(Question.model_validate({"name": "q", **question}))
 
 
-def told(oracle: Oracle, *results: bytes | Raw) -> InquiryResult:
+def told(oracle: Oracle[Any], *results: bytes | Raw) -> InquiryResult:
     left = iter(results)
 
     def put(query: Query) -> Raw:

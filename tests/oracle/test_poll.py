@@ -6,17 +6,16 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from orchestrator.cases.oracles import Question
+from orchestrator.cases.oracles import AnswerIs, Question
 from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.events.canonical import Json
 from orchestrator.oracle.factory import make_oracle
-from orchestrator.oracle.oracle import Decision, Inquiry, Query, Verdict
+from orchestrator.oracle.oracle import Decision, Inquiry, Oracle, Query, Verdict
 from orchestrator.oracle.poll import ask_once, poll
 from orchestrator.oracle.query_runner import QueryContext
 from orchestrator.oracle.recompute import recompute
@@ -28,28 +27,30 @@ QUERY = Query("agent_answer", 10, path="is it so?")
 WINDOW_S = 0.15
 
 
-@dataclass
-class ScriptedOracle:
+class ScriptedOracle(Oracle[AnswerIs]):
     """An oracle with scripted findings: one for each inquiry, the last one for all further ones."""
 
-    finds: Sequence[bool | str]  # a text is the fault in place of an answer
-    tentative: bool = False
-    name: str = "scripted"
-    notes: tuple[str, ...] = ("its findings are scripted",)
-    needs: tuple[str, ...] = ("nothing",)
-    depends_on: tuple[str, ...] = ()
-    settle: float | None = None
-    asked: list[int] = field(default_factory=list)
+    notes = ("its findings are scripted",)
+    needs = ("nothing",)
+    tentative = False
 
-    @property
-    def question(self) -> Question:
-        told = {"name": self.name, "settle": self.settle, "answer": {"equals": "so"}}
-        return Question.model_validate(told)
+    def __init__(
+        self,
+        finds: Sequence[bool | str],  # a text is the fault in place of an answer
+        tentative: bool = False,
+        name: str = "scripted",
+        settle: float | None = None,
+    ) -> None:
+        told = {"name": name, "settle": settle, "answer": {"equals": "so"}}
+        super().__init__(Question.model_validate(told))
+        self.finds = finds
+        self.tentative = tentative
+        self.inquiries = 0
 
     def inquire(self) -> Inquiry:
         yield QUERY
-        self.asked.append(len(self.asked))
-        found = self.finds[min(len(self.asked), len(self.finds)) - 1]
+        self.inquiries += 1
+        found = self.finds[min(self.inquiries, len(self.finds)) - 1]
         if isinstance(found, str):
             raise DeviceFault("transport_closed", found)
         return {"so": found}
@@ -71,7 +72,7 @@ def polled(
 def test_what_holds_at_once_is_asked_once() -> None:
     oracle = ScriptedOracle([True])
     [verdict] = polled(oracle)
-    assert (verdict.holds, verdict.polls, len(oracle.asked)) == (True, 1, 1)
+    assert (verdict.holds, verdict.polls, oracle.inquiries) == (True, 1, 1)
 
 
 def test_what_does_not_hold_yet_is_asked_until_it_does() -> None:
@@ -101,7 +102,7 @@ def test_all_share_one_window_and_keep_their_order() -> None:
     first, second = ScriptedOracle([False], name="first"), ScriptedOracle([True], name="second")
     verdicts = polled(first, second)
     assert [(v.name, v.holds) for v in verdicts] == [("first", False), ("second", True)]
-    assert len(second.asked) == 1
+    assert second.inquiries == 1
 
 
 def test_an_oracles_own_settle_time_stands_before_the_profiles() -> None:
@@ -146,7 +147,7 @@ def test_what_was_given_up_can_be_computed_again() -> None:
 def test_one_look_is_one_question() -> None:
     oracle = ScriptedOracle([False, True])
     assert ask_once(oracle, CONTEXT, "pre").holds is False
-    assert len(oracle.asked) == 1
+    assert oracle.inquiries == 1
     assert ask_once(ScriptedOracle(["cable"]), CONTEXT, "pre").holds is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,7 @@ from orchestrator.device.phone import Device
 from orchestrator.oracle.factory import make_oracle
 from orchestrator.oracle.oracle import Oracle
 from orchestrator.oracle.poll import ask_once
-from orchestrator.oracle.query_runner import QueryContext
-from orchestrator.oracle.versions import Versions
+from orchestrator.oracle.query_runner import QueryContext, Versions
 from tests.device.fakes import SERIAL, FakeAdb, answer, fail
 from tests.whole.conftest import Phone
 
@@ -31,13 +31,13 @@ def context(adb: FakeAdb) -> QueryContext:
 
 
 @pytest.fixture
-def oracle() -> Oracle:
+def oracle() -> Oracle[Any]:
     asked = {"namespace": "global", "name": "wifi_on", "equals": "1"}
     return make_oracle(Question.model_validate({"name": "q", "setting": asked}))
 
 
 def test_a_query_is_put_again_after_a_transport_error(
-    adb: FakeAdb, context: QueryContext, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle[Any]
 ) -> None:
     adb.shell(ASKS, fail("device offline"), answer("1\n", code=None), answer("1\n"))
     verdict = ask_once(oracle, context, "post")
@@ -50,7 +50,7 @@ def test_a_query_is_put_again_after_a_transport_error(
 
 
 def test_a_transport_error_that_lasts_is_no_answer_and_never_a_no(
-    adb: FakeAdb, context: QueryContext, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle[Any]
 ) -> None:
     adb.shell(ASKS, fail("device offline"))
     verdict = ask_once(oracle, context, "post")
@@ -64,7 +64,7 @@ def test_a_transport_error_that_lasts_is_no_answer_and_never_a_no(
 
 
 def test_an_answer_that_says_no_is_not_put_again(
-    adb: FakeAdb, context: QueryContext, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle[Any]
 ) -> None:
     adb.shell(ASKS, answer("", "cmd: Can't find service: settings\n", code=20), answer("1\n"))
     verdict = ask_once(oracle, context, "post")
@@ -75,7 +75,7 @@ def test_an_answer_that_says_no_is_not_put_again(
 
 
 def test_who_listened_to_the_phone_before_listens_again(
-    adb: FakeAdb, context: QueryContext, oracle: Oracle
+    adb: FakeAdb, context: QueryContext, oracle: Oracle[Any]
 ) -> None:
     heard: list[object] = []
     context.device.listen(heard.append)
