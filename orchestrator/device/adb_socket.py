@@ -85,7 +85,7 @@ class AdbSocket:
                     out.extend(piece)
                     check_size(out)
 
-        self._record("exec", command, exchange, timeout, out, bytearray())
+        self._record("exec", command, exchange, timeout, out)
         return bytes(out)
 
     def host(self, request: str, *, timeout: float = 5.0) -> str:
@@ -97,7 +97,7 @@ class AdbSocket:
                 _request(connection, request)
                 out.extend(_block(connection))
 
-        self._record("host", request, exchange, timeout, out, bytearray())
+        self._record("host", request, exchange, timeout, out)
         return out.decode("utf-8", "replace")
 
     def state(self, *, timeout: float = 5.0) -> str:
@@ -123,9 +123,7 @@ class AdbSocket:
                 out.extend(str(number).encode())
                 return number
 
-        return self._record(
-            "host", f"host:tport:serial:{self.serial}", exchange, timeout, out, bytearray()
-        )
+        return self._record("host", f"host:tport:serial:{self.serial}", exchange, timeout, out)
 
     def reconnect(self) -> str:
         """Drops the phone's connection so that the server makes a new one; returns its message."""
@@ -139,13 +137,13 @@ class AdbSocket:
     def announce(self, adb_port: int, *, timeout: float = 5.0) -> None:
         """Announces the emulator to the server again, which never answers this request."""
 
+        request = f"host:emulator:{adb_port}"
+
         def exchange(deadline: Deadline) -> None:
             with dial(self.server_port, deadline) as connection:
-                connection.send(_framed(f"host:emulator:{adb_port}"))
+                connection.send(_framed(request))
 
-        self._record(
-            "host", f"host:emulator:{adb_port}", exchange, timeout, bytearray(), bytearray()
-        )
+        self._record("host", request, exchange, timeout)
 
     def _open(self, service: str, deadline: Deadline) -> DeadlineSocket:
         connection = dial(self.server_port, deadline)
@@ -163,8 +161,8 @@ class AdbSocket:
         request: str,
         exchange: Callable[[Deadline], T],
         timeout: float,
-        out: bytearray,
-        err: bytearray,
+        out: bytes | bytearray = b"",
+        err: bytes | bytearray = b"",
     ) -> T:
         """Runs the exchange within the time-out, turns every error into a fault and informs the
         listener."""

@@ -35,7 +35,7 @@ def wait_booted(device: Device, seconds: float, notify: Notify) -> Device:
     def pause(step: float) -> None:
         notifier.waiting("the phone boots")
         # Without this check an emulator that ended would look like a phone that never gets ready.
-        if device.supervisor is not None and device.supervisor.facts().state == "ended":
+        if device.supervisor is not None and device.supervisor.facts().ended:
             raise DeviceFault("supervisor", "the emulator ended while it booted", during="boot")
         time.sleep(step)
 

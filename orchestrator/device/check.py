@@ -77,9 +77,9 @@ def _check(device: Device, expectation: Expectation) -> CheckFinding:
             seen = CheckResult(False, str(fault))
         except Exception as error:  # noqa: BLE001 - an unforeseen error is a finding too
             seen = CheckResult(False, f"{type(error).__name__}: {error}")
-    seconds = time.monotonic() - started
+    seconds = round(time.monotonic() - started, 4)
     e = expectation
-    return CheckFinding(e.name, e.why, e.expected, seen.text, seen.holds, round(seconds, 4))
+    return CheckFinding(e.name, e.why, e.expected, seen.text, seen.holds, seconds)
 
 
 class _Recorder:
@@ -94,23 +94,20 @@ class _Recorder:
             self._lines = (folder / "recordings.jsonl").open("w", encoding="utf-8")
 
     def record(self, exchange: Exchange) -> None:
-        with self._lock:
-            self._write(exchange)
-
-    def _write(self, exchange: Exchange) -> None:
         if self._lines is None:
             return
-        line = {
-            "expectation": self.expectation,
-            "kind": exchange.kind,
-            "command": exchange.request,
-            "stdout": self._text(exchange.stdout),
-            "stderr": self._text(exchange.stderr),
-            "exit": exchange.exit_code,
-            "fault": exchange.fault,
-            "ms": round(exchange.seconds * 1000, 3),
-        }
-        self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+        with self._lock:
+            line = {
+                "expectation": self.expectation,
+                "kind": exchange.kind,
+                "command": exchange.request,
+                "stdout": self._text(exchange.stdout),
+                "stderr": self._text(exchange.stderr),
+                "exit": exchange.exit_code,
+                "fault": exchange.fault,
+                "ms": round(exchange.seconds * 1000, 3),
+            }
+            self._lines.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def _text(self, data: bytes) -> str | dict[str, object]:
         """Short text as it is; binary or long data goes into a file of its own."""

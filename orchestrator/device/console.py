@@ -120,9 +120,6 @@ class Console:
             connection.send(line)
             return _reply(connection, closing=command == "kill")
 
-    def ping(self) -> str:
-        return self.ask("ping")
-
     def avd_name(self) -> str:
         return self.ask("avd name")
 

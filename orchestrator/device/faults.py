@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from ..errors import EmufarmError
 
@@ -64,18 +63,8 @@ def _short(text: str, limit: int = 300) -> str:
     return line if len(line) <= limit else f"{line[:limit]}..."
 
 
-@dataclass(frozen=True)
-class Rule:
-    pattern: re.Pattern[str]
-    reason: str
-
-
-def _rules(*pairs: tuple[str, str]) -> tuple[Rule, ...]:
-    return tuple(Rule(re.compile(pattern), reason) for pattern, reason in pairs)
-
-
 # adb's own messages, searched in this order.
-ADB_RULES = _rules(
+ADB_RULES = (
     (r"device offline", "device_offline"),
     (r"device still (connecting|authorizing)", "device_connecting"),
     (r"device unauthorized", "device_unauthorized"),
@@ -98,10 +87,8 @@ PACKAGE_MISSING = re.compile(r"^Unable to find package: \S+", re.MULTILINE)
 def classify(text: str) -> str:
     """The reason for an adb error message; its `adb: ` and `error: ` prefixes are ignored."""
     bare = re.sub(r"^(?:(?:adb|error|adb\.exe): *)+", "", text.strip())
-    for rule in ADB_RULES:
-        if rule.pattern.search(bare):
-            return rule.reason
-    return "adb_refused"
+    matching = (reason for pattern, reason in ADB_RULES if re.search(pattern, bare))
+    return next(matching, "adb_refused")
 
 
 def adb_fault(text: str, during: str = "") -> DeviceFault:

@@ -14,8 +14,7 @@ from .shell import Shell
 # Three spellings in three Android versions; some builds omit the closing brace or double it.
 # Matched only at the start of a line: further on, an intent's address may contain anything.
 _RESUMED = re.compile(
-    r"^\s*(?:m?ResumedActivity: |topResumedActivity=)ActivityRecord\{(.*)$",
-    re.MULTILINE,
+    r"^\s*(?:m?ResumedActivity: |topResumedActivity=)ActivityRecord\{(.*)$", re.MULTILINE
 )
 _FOCUS = re.compile(r"^\s*mCurrentFocus=(.*)$", re.MULTILINE)
 _FOCUSED_APP = re.compile(r"^\s*mFocusedApp=(?:\w+\{)?(.*)$", re.MULTILINE)
@@ -34,13 +33,6 @@ class Foreground:
     activity: str | None  # the full class name
     not_responding: str | None  # the package whose ANR dialog has the focus
     rotation: int | None = None  # quarter turns from the natural orientation; None: unknown
-
-
-def _component(text: str) -> tuple[str, str] | None:
-    found = _COMPONENT.search(text)
-    if found is None:
-        return None
-    return found[1], full_activity(found[1], found[2])
 
 
 def full_activity(package: str, activity: str) -> str:
@@ -69,18 +61,18 @@ def parse_focus(dump: str) -> tuple[str | None, str | None]:
 
 def parse_resumed(dump: str) -> tuple[str, str] | None:
     """From `dumpsys activity activities`: package and full activity name, or None."""
-    for match in _RESUMED.finditer(dump):
-        found = _component(match[1])
-        if found is not None:
-            return found
-    return None
+    return _component(_RESUMED, dump)
 
 
 def parse_focused_app(dump: str) -> tuple[str, str] | None:
-    for match in _FOCUSED_APP.finditer(dump):
-        found = _component(match[1])
-        if found is not None:
-            return found
+    return _component(_FOCUSED_APP, dump)
+
+
+def _component(line: re.Pattern[str], dump: str) -> tuple[str, str] | None:
+    """The first component in a line of this form."""
+    for match in line.finditer(dump):
+        if found := _COMPONENT.search(match[1]):
+            return found[1], full_activity(found[1], found[2])
     return None
 
 
@@ -96,6 +88,5 @@ def foreground(shell: Shell) -> Foreground:
     windows = shell.answer("dumpsys", "window")
     activities = shell.answer("dumpsys", "activity", "activities")
     focus, hung = parse_focus(windows)
-    app = parse_resumed(activities) or parse_focused_app(windows)
-    package, activity = app if app is not None else (None, None)
+    package, activity = parse_resumed(activities) or parse_focused_app(windows) or (None, None)
     return Foreground(focus, package, activity, hung, parse_rotation(windows))

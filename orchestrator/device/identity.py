@@ -1,4 +1,4 @@
-"""The identity of a phone: what a run must record to be repeatable."""
+"""The identity of a phone, which a run must record to be repeatable, and its capabilities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from .faults import DeviceFault
 from .screen import Display, display
 from .settings import AndroidSettings, Properties
 from .shell import Shell
+
+# What oracles may need of a phone.
+SHELL = "adb_shell"
+ROOT = "root"
+CLIPBOARD = "clipboard_receipt"
+LISTENER = "notification_listener_receipt"
+PROXY = "network_proxy"
+# Each needs a part that we install on no phone: a reporting app, or a proxy in between.
+UNAVAILABLE = frozenset({CLIPBOARD, LISTENER, PROXY})
 
 
 @dataclass(frozen=True)
@@ -50,3 +59,9 @@ def identify(shell: Shell, console: Console | None, emulator_version: str | None
         time_zone=properties.get("persist.sys.timezone"),
         locale=properties.get("persist.sys.locale") or properties.get("ro.product.locale"),
     )
+
+
+def capabilities(shell: Shell) -> frozenset[str]:
+    """Play Store images have no `su`, so queries that need root cannot be answered there."""
+    root = shell.query("id", "-u", root=True).text.strip() == "0"
+    return frozenset({SHELL, ROOT} if root else {SHELL})

@@ -47,9 +47,8 @@ class Input:
         try:
             message = base64.b64encode(text.encode()).decode()
         except UnicodeEncodeError as error:
-            raise DeviceFault(
-                "command_failed", f"not valid text: {error}", during=IME_ACTION
-            ) from error
+            why = f"not valid text: {error}"
+            raise DeviceFault("command_failed", why, during=IME_ACTION) from error
         result = self._shell.do("am", "broadcast", "-a", IME_ACTION, "--es", "msg", message)
         if "Broadcast completed" not in result.text:
             raise DeviceFault("command_failed", result.text.strip(), during=IME_ACTION)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from .adb import Adb
 from .adb_socket import AdbSocket, Listener
-from .capabilities import capabilities
 from .clock import Clock
 from .console import Console
 from .faults import DeviceFault
 from .files import Files
 from .foreground import Foreground, foreground
-from .identity import Identity, identify
+from .identity import Identity, capabilities, identify
 from .input import Input
 from .notifications import Notification, notifications
 from .packages import Packages

@@ -11,7 +11,7 @@ from .shell import Shell
 
 EMPTY = "No result found."
 _ROW = re.compile(r"^Row: (\d{1,9}) ", re.MULTILINE)
-_TYPES: dict[type, str] = {str: "s", bool: "b", int: "i", float: "d"}
+_TYPES: dict[type, str] = {str: "s", int: "i", float: "d"}
 
 # The addresses of the well-known providers.
 PROVIDERS = {
@@ -115,12 +115,6 @@ class Providers:
         """A provider may ignore the insert silently (SMS does): poll for the row afterwards."""
         self._shell.do("content", "insert", "--uri", uri, *_bindings(values), root=root)
 
-    def update(
-        self, uri: str, values: Mapping[str, Value], *, where: str | None = None, root: bool = False
-    ) -> None:
-        words = ["content", "update", "--uri", uri, *_bindings(values)]
-        self._shell.do(*words, *(["--where", where] if where is not None else []), root=root)
-
     def delete(self, uri: str, *, where: str | None = None, root: bool = False) -> None:
         words = ["content", "delete", "--uri", uri]
         self._shell.do(*words, *(["--where", where] if where is not None else []), root=root)
@@ -138,13 +132,14 @@ def _bindings(values: Mapping[str, Value]) -> list[str]:
         if ":" in key:
             raise ValueError(f"not a column name: {key!r}")
         if value is None:
-            words += ["--bind", f"{key}:n:"]
+            typed = "n:"
         elif isinstance(value, bool):
-            words += ["--bind", f"{key}:b:{str(value).lower()}"]
+            typed = f"b:{str(value).lower()}"
         elif isinstance(value, int) and not -(2**31) <= value < 2**31:
-            words += ["--bind", f"{key}:l:{value}"]
+            typed = f"l:{value}"
         else:
-            words += ["--bind", f"{key}:{_TYPES[type(value)]}:{value}"]
+            typed = f"{_TYPES[type(value)]}:{value}"
+        words += ["--bind", f"{key}:{typed}"]
     return words
 
 

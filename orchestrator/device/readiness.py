@@ -7,9 +7,11 @@ on its own.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
+from .adb_socket import ShellResult
 from .deadline import Deadline
 from .faults import DeviceFault
 from .foreground import parse_focus
@@ -34,67 +36,61 @@ class Readiness:
 
 def missing(shell: Shell, *, timeout: float = 10.0) -> tuple[str, ...]:
     """Every condition that does not hold now; a fault counts as one."""
-    return tuple(text for text in (condition(shell, timeout) for condition in _CONDITIONS) if text)
+    return tuple(_missing(shell, timeout))
 
 
 def wait_ready(shell: Shell, seconds: float, *, pause: Pause = time.sleep) -> Readiness:
     """Polls until nothing is missing or the time has passed, then lists all that is missing."""
     started, deadline, step = time.monotonic(), Deadline(seconds), _FIRST_PAUSE
     while True:
-        lacking = _first_missing(shell, max(_LAST_CHECK_S, deadline.share(10)))
-        if lacking and deadline.passed:
-            lacking = missing(shell, timeout=_LAST_CHECK_S) or lacking
+        # The first is enough: while the phone boots, later conditions cannot hold.
+        lacking = tuple(islice(_missing(shell, max(_LAST_CHECK_S, deadline.share(10))), 1))
+        if not lacking or deadline.passed:
+            lacking = lacking and (missing(shell, timeout=_LAST_CHECK_S) or lacking)
             return Readiness(lacking, time.monotonic() - started)
-        if not lacking:
-            return Readiness((), time.monotonic() - started)
         pause(step)
         step = min(step * 1.2, _LONGEST_PAUSE)
 
 
-def _first_missing(shell: Shell, timeout: float) -> tuple[str, ...]:
-    """Stops at the first: while the phone boots, later conditions cannot hold."""
-    for condition in _CONDITIONS:
-        text = condition(shell, timeout)
-        if text:
-            return (text,)
-    return ()
+def _missing(shell: Shell, timeout: float) -> Iterator[str]:
+    return filter(None, (condition.missing(shell, timeout) for condition in _CONDITIONS))
 
 
-def _property(name: str, wanted: str) -> Callable[[Shell, float], str | None]:
-    def ask(shell: Shell, timeout: float) -> str | None:
+@dataclass(frozen=True)
+class _Condition:
+    command: str
+    name: str
+    problem: Callable[[ShellResult], str | None]  # None if the condition holds
+
+    def missing(self, shell: Shell, timeout: float) -> str | None:
         try:
-            value = shell.adb_socket.shell(f"getprop {name}", timeout=timeout).text.strip()
+            return self.problem(shell.adb_socket.shell(self.command, timeout=timeout))
         except DeviceFault as fault:
-            return f"{name}: {fault}"
+            return f"{self.name}: {fault}"
+
+
+def _property(name: str, wanted: str) -> _Condition:
+    def problem(result: ShellResult) -> str | None:
+        value = result.text.strip()
         return None if value == wanted else f"{name} is {value!r}, not {wanted!r}"
 
-    return ask
+    return _Condition(f"getprop {name}", name, problem)
 
 
-def _package_service(shell: Shell, timeout: float) -> str | None:
-    try:
-        result = shell.adb_socket.shell("pm path android", timeout=timeout)
-    except DeviceFault as fault:
-        return f"package service: {fault}"
-    if result.ok and result.text.startswith("package:"):
-        return None
-    return f"package service: {(result.text + result.error_text).strip() or 'no answer'}"
+def _service(name: str, command: str, answers: Callable[[ShellResult], bool]) -> _Condition:
+    def problem(result: ShellResult) -> str | None:
+        text = (result.text + result.error_text).strip() or "no answer"
+        return None if answers(result) else f"{name}: {text}"
+
+    return _Condition(command, name, problem)
 
 
-def _input_service(shell: Shell, timeout: float) -> str | None:
-    try:
-        result = shell.adb_socket.shell("service check input", timeout=timeout)
-    except DeviceFault as fault:
-        return f"input service: {fault}"
-    text = (result.text + result.error_text).strip()
-    return None if text == "Service input: found" else f"input service: {text or 'no answer'}"
+def _found(result: ShellResult) -> bool:
+    return (result.text + result.error_text).strip() == "Service input: found"
 
 
-def _focus(shell: Shell, timeout: float) -> str | None:
-    try:
-        title, hung = parse_focus(shell.adb_socket.shell("dumpsys window", timeout=timeout).text)
-    except DeviceFault as fault:
-        return f"focus: {fault}"
+def _no_focus(result: ShellResult) -> str | None:
+    title, hung = parse_focus(result.text)
     if hung is not None:
         return f"focus: Not Responding: {hung}"
     return "focus: no window has it" if title is None else None
@@ -103,7 +99,9 @@ def _focus(shell: Shell, timeout: float) -> str | None:
 _CONDITIONS = (
     _property("sys.boot_completed", "1"),
     _property("init.svc.bootanim", "stopped"),
-    _package_service,
-    _input_service,
-    _focus,
+    _service(
+        "package service", "pm path android", lambda r: r.ok and r.text.startswith("package:")
+    ),
+    _service("input service", "service check input", _found),
+    _Condition("dumpsys window", "focus", _no_focus),
 )

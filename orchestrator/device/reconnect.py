@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from .adb_socket import AdbSocket
 from .deadline import Deadline
@@ -35,7 +36,9 @@ def new_transport(
         except DeviceFault as fault:
             last = fault
             if fault.reason == "device_not_found" and emulator is not None:
-                _announce(adb_socket, emulator)
+                # Only a shortcut, since the server dials again by itself each second.
+                with suppress(DeviceFault):
+                    adb_socket.announce(emulator)
         pause(step)
         step = min(step * 1.5, 0.5)
     raise DeviceFault(last.reason, f"no new connection in {deadline.seconds:g} s: {last.text}")
@@ -53,12 +56,3 @@ def renew(adb_socket: AdbSocket, emulator: int | None) -> int:
         if fault.reason != "device_not_found":  # nothing to drop; an announcement may help
             raise
     return new_transport(adb_socket, old, emulator, Deadline(RENEWAL_SECONDS))
-
-
-def _announce(adb_socket: AdbSocket, emulator: int) -> None:
-    """Only a shortcut, since the server dials again by itself each second; the caller polls for
-    the result."""
-    try:
-        adb_socket.announce(emulator)
-    except DeviceFault:
-        return

@@ -6,7 +6,6 @@ boot_completed is 1 at once because it was saved that way. A load is complete wh
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -57,10 +56,6 @@ class LoadProof:
     clock_after: ClockOffset
     steps: Mapping[str, float]  # seconds by step, in order
 
-    @property
-    def seconds(self) -> float:
-        return sum(self.steps.values())
-
 
 @dataclass(frozen=True)
 class _Before:
@@ -101,7 +96,8 @@ class Snapshots:
         answer can be loaded too; then there are no sentinels, and the proof says so.
         """
         steps = _StepTimer()
-        command, nonce = load_command(tag), _checked(nonce or secrets.token_hex(8))
+        command, nonce = load_command(tag), nonce or secrets.token_hex(8)
+        assert nonce.isalnum(), "it goes into a command line without quoting"
         before = self._plant(nonce)
         steps.done("plant")
         reply = self._console.load_snapshot(tag)
@@ -112,8 +108,10 @@ class Snapshots:
         steps.done("transport")
         self._require_ready(tag, deadline, pause)
         steps.done("framework")
-        file_gone = self._file_gone(nonce) if before.file else None
-        property_gone = self._property_gone(nonce) if before.property else None
+        properties = Properties(self._shell)
+        # The content is compared, because the snapshot may contain a sentinel of an earlier load.
+        file_gone = (self._text(SENTINEL_FILE) or "").strip() != nonce if before.file else None
+        property_gone = properties.get(SENTINEL_PROPERTY) != nonce if before.property else None
         if file_gone is False or property_gone is False:
             raise DeviceFault("snapshot_failed", f"a sentinel outlived the load of {tag}")
         steps.done("sentinels")
@@ -127,8 +125,8 @@ class Snapshots:
             old_transport=before.transport,
             new_transport=transport,
             boot_id=clock.boot_id(),
-            fingerprint=Properties(self._shell).get("ro.build.fingerprint"),
-            marker=self._marker(marker) if marker is not None else None,
+            fingerprint=properties.get("ro.build.fingerprint"),
+            marker=self._text(marker) if marker is not None else None,
             file_gone=file_gone,
             property_gone=property_gone,
             frame=frame,
@@ -176,16 +174,7 @@ class Snapshots:
             text = f"{deadline.seconds:g} s after the load of {tag}: {'; '.join(readiness.missing)}"
             raise DeviceFault("not_ready", text)
 
-    def _file_gone(self, nonce: str) -> bool:
-        """Compares the content, because the snapshot may contain a sentinel of an earlier load."""
-        if not self._files.exists(SENTINEL_FILE):
-            return True
-        return self._files.read(SENTINEL_FILE).decode("utf-8", "replace").strip() != nonce
-
-    def _property_gone(self, nonce: str) -> bool:
-        return Properties(self._shell).get(SENTINEL_PROPERTY) != nonce
-
-    def _marker(self, path: str) -> str | None:
+    def _text(self, path: str) -> str | None:
         if not self._files.exists(path):
             return None
         return self._files.read(path).decode("utf-8", "replace")
@@ -216,10 +205,3 @@ class _StepTimer:
         now = time.monotonic()
         self._taken[step], self._since = round(now - self._since, 6), now
         return dict(self._taken)
-
-
-def _checked(nonce: str) -> str:
-    """The nonce goes into a command line without quoting."""
-    if not re.fullmatch(r"[A-Za-z0-9]+", nonce):
-        raise ValueError(f"not a nonce: {nonce!r}")
-    return nonce

@@ -74,9 +74,8 @@ class SupervisorClient:
         during = f"supervisor {method} {path}"
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
-            connection.sock = dial(
-                self.port, Deadline(timeout)
-            )  # http.client limits each read only
+            # The time-out of http.client would limit each read only.
+            connection.sock = dial(self.port, Deadline(timeout))
             connection.request(method, path, headers={"X-Emufarm-Token": self._token})
             answer = connection.getresponse()
             body = answer.read()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import get_type_hints
 from xml.etree import ElementTree
 
 from .deadline import Deadline
@@ -59,6 +60,9 @@ class Element:
     password: bool
 
 
+_FLAGS = tuple(name for name, kind in get_type_hints(Element).items() if kind is bool)
+
+
 @dataclass(frozen=True)
 class TreeReading:
     """Elements and their XML; both are None, with a warning, if the phone gave no tree."""
@@ -101,10 +105,7 @@ def _element(node: ElementTree.Element, depth: int) -> Element:
     if bounds is None:
         raise DeviceFault("no_ui_tree", f"not bounds: {node.get('bounds')!r}")
     left, top, right, bottom = (int(number) for number in bounds.groups())
-
-    def flag(name: str) -> bool:
-        return node.get(name) == "true"
-
+    flags = {name: node.get(name.replace("_", "-")) == "true" for name in _FLAGS}
     return Element(
         depth=depth,
         text=node.get("text", ""),
@@ -113,15 +114,7 @@ def _element(node: ElementTree.Element, depth: int) -> Element:
         class_name=node.get("class", ""),
         package=node.get("package", ""),
         bounds=Bounds(left, top, right, bottom),
-        clickable=flag("clickable"),
-        long_clickable=flag("long-clickable"),
-        scrollable=flag("scrollable"),
-        checkable=flag("checkable"),
-        checked=flag("checked"),
-        enabled=flag("enabled"),
-        focused=flag("focused"),
-        selected=flag("selected"),
-        password=flag("password"),
+        **flags,
     )
 
 

@@ -24,14 +24,7 @@ TOUCHES = frozenset({"tap", "long_press", "swipe", "type", "key", "open_app"})
 NOTHING = Action("none")  # for a step in which the agent gave no valid action
 # Labels of switches that cut off adb; if an agent taps one, the loss is its own doing.
 CUTS_ADB = frozenset(
-    {
-        "usb debugging",
-        "use developer options",
-        "power off",
-        "restart",
-        "reboot",
-        "factory reset",
-    }
+    {"usb debugging", "use developer options", "power off", "restart", "reboot", "factory reset"}
 )
 Pause = Callable[[float], object]
 
@@ -40,11 +33,11 @@ def perform(device: Device, action: Action, roles: Mapping[str, str], pause: Pau
     """Performs the action; returns the result for the trace: `ok`, or why it is impossible."""
     match action.kind:
         case "tap":
-            device.input.tap(*_at(action))
+            device.input.tap(*_pixels(action.x, action.y))
         case "long_press":
-            device.input.long_press(*_at(action))
+            device.input.long_press(*_pixels(action.x, action.y))
         case "swipe":
-            device.input.swipe(*_at(action), *_to(action))
+            device.input.swipe(*_pixels(action.x, action.y, action.end_x, action.end_y))
         case "type":
             device.input.text(action.text)
         case "key":
@@ -56,16 +49,9 @@ def perform(device: Device, action: Action, roles: Mapping[str, str], pause: Pau
     return "ok"
 
 
-def _at(action: Action) -> tuple[int, int]:
-    assert action.x is not None, action
-    assert action.y is not None, action
-    return action.x, action.y
-
-
-def _to(action: Action) -> tuple[int, int]:
-    assert action.end_x is not None, action
-    assert action.end_y is not None, action
-    return action.end_x, action.end_y
+def _pixels(*values: int | None) -> list[int]:
+    assert None not in values, values
+    return [value for value in values if value is not None]
 
 
 def _open(device: Device, app: str, roles: Mapping[str, str]) -> str:
@@ -116,15 +102,14 @@ def cuts_adb(action: Action, elements: Sequence[Element]) -> bool:
     """
     if action.kind != "tap" or action.x is None or action.y is None:
         return False
-    touched = -1
-    for index, element in enumerate(elements):
-        b = element.bounds
-        if not (b.left <= action.x < b.right and b.top <= action.y < b.bottom):
-            continue
-        if element.clickable or touched < 0:
-            touched = index
-    if touched < 0:
+    hit = [
+        index
+        for index, b in enumerate(element.bounds for element in elements)
+        if b.left <= action.x < b.right and b.top <= action.y < b.bottom
+    ]
+    if not hit:
         return False
+    touched = next((index for index in reversed(hit) if elements[index].clickable), hit[0])
     own = [elements[touched]]
     hidden = None  # the depth of the inner clickable element that is being skipped
     for element in elements[touched + 1 :]:

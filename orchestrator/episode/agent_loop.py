@@ -65,9 +65,8 @@ class AgentLoop:
                 return
             phone_s = time.monotonic() - started - self._thought_s - self._waited_s
             if phone_s > context.limits.device_s:
-                text = (
-                    f"{step + 1} steps took the phone {phone_s:.0f} s of {context.limits.device_s}"
-                )
+                took = f"{phone_s:.0f} s of {context.limits.device_s}"
+                text = f"{step + 1} steps took the phone {took}"
                 raise DeviceFault("timeout", text, during="the agent's steps")
         self.spent = Reason.OUT_OF_STEPS
 
@@ -157,10 +156,9 @@ class AgentLoop:
         self._user_turns[action.kind] += 1
         bundle.event("consent_trace", event, step=step, who="agent", text=action.text)
         if action.kind in ("ask_user", "confirm"):
-            reply = self._user.reply(action.kind, action.text)
-            fields = asdict(reply)
-            bundle.event("consent_trace", "answer", step=step, who="user", to=event, **fields)
-            self._message = reply.text
+            reply = asdict(self._user.reply(action.kind, action.text))
+            bundle.event("consent_trace", "answer", step=step, who="user", to=event, **reply)
+            self._message = reply["text"]
 
     def _record_call(
         self,
@@ -193,10 +191,8 @@ class AgentLoop:
         )  # fmt: skip
         bundle.line("device_input_trace", input_line(action or NOTHING, step, bundle.now_ms()))
         if action is None:
-            no_action = {"action": NOTHING.kind}
-            bundle.event(
-                "action_trace", "action", step=step, action=no_action, result="; ".join(warnings)
-            )
+            result, none = "; ".join(warnings), {"action": NOTHING.kind}
+            bundle.event("action_trace", "action", step=step, action=none, result=result)
 
 
 def recordable(raw: Any) -> Any:

@@ -65,7 +65,9 @@ class Site:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(STOP_S)
 
     @property
     def port(self) -> int:
@@ -87,11 +89,6 @@ class Site:
         with self._lock:
             return tuple(self._requests), self._forgotten
 
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(STOP_S)
-
     def record(self, request: Request, body: bytes | None, *, form: bool = False) -> None:
         """`body` is None if it could not be read. A body that is not kept has no fields either."""
         with self._lock:
@@ -111,8 +108,7 @@ class Site:
             headers: dict[str, str] = {str(k): v for k, v in scripted.headers.items()}
             kind = headers.pop("Content-Type", "text/html")
             return Page(scripted.body.encode(), kind, scripted.status, headers)
-        found = self._find(path)
-        if found is not None:
+        if found := self._find(path):
             return found
         if method == "POST":
             return Page(THANKS)
@@ -148,8 +144,7 @@ class _SiteHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve(b"")
 
-    def do_HEAD(self) -> None:
-        self._serve(b"")
+    do_HEAD = do_GET  # noqa: N815 - the name that http.server calls
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "0")

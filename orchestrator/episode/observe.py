@@ -18,7 +18,6 @@ class ObservedScreen:
     width: int
     height: int
     elements: tuple[Element, ...] | None
-    package: str | None  # in the foreground
 
 
 def observe(device: Device, display: Display, step: int, bundle: Bundle) -> ObservedScreen:
@@ -29,9 +28,7 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Obse
     front = device.foreground()
     state = device.adb_socket.state()
     file, sha256 = bundle.screenshot(shot.png)
-    ui_hash = None
-    if reading.xml is not None:
-        _, ui_hash = bundle.dump(reading.xml)
+    ui_hash = None if reading.xml is None else bundle.dump(reading.xml)[1]
     bundle.event(
         "obs_trace", "observation", step=step, ui_hash=ui_hash, screenshot_file=file,
         screenshot_sha256=sha256, warning=reading.warning,
@@ -50,7 +47,7 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Obse
             "ui_elements", "ui_elements", step=step, ui_hash=ui_hash, source="uiautomator",
             ui_elements=labelled, elements_count=len(labelled),
         )  # fmt: skip
-    return ObservedScreen(shot.png, shot.width, shot.height, reading.elements, front.package)
+    return ObservedScreen(shot.png, shot.width, shot.height, reading.elements)
 
 
 def screen_fields(display: Display, rotation: int | None, shot: Screenshot) -> dict[str, object]:

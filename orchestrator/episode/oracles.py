@@ -116,11 +116,8 @@ class AttemptOracles:
             self._context.bundle.event("device_trace", "call_ended", why="before the oracles")
 
     def _query_context(self) -> QueryContext:
-        site = self._context.site
-        requests, forgotten = site.requests()
-        return QueryContext(
-            self._context.device, self._loop.answer, requests, forgotten, self._capabilities
-        )
+        device, requests = self._context.device, self._context.site.requests()
+        return QueryContext(device, self._loop.answer, *requests, self._capabilities)
 
     def _once(self, oracle: Oracle[Any], *, forbidden: bool = False) -> Verdict:
         verdict = ask_once(oracle, self._query_context(), "pre")

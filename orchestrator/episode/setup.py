@@ -76,23 +76,22 @@ def _until(proof: Proof, seconds: float, what: str) -> tuple[str, int]:
         wait = min(2 * wait, LONGEST_PAUSE_S)
 
 
+def _seen(text: str, holds: Callable[[], bool]) -> Proof:
+    return lambda: text if holds() else None
+
+
 def _setting(device: Device, wanted: SetSetting) -> tuple[str, Proof]:
     device.settings.put(wanted.namespace, wanted.name, wanted.value)
-
-    def proof() -> str | None:
-        value = device.settings.get(wanted.namespace, wanted.name)
-        return f"it is {value!r}" if value == wanted.value else None
-
-    return f"{wanted.namespace} {wanted.name} := {wanted.value!r}", proof
+    return f"{wanted.namespace} {wanted.name} := {wanted.value!r}", _seen(
+        f"it is {wanted.value!r}",
+        lambda: device.settings.get(wanted.namespace, wanted.name) == wanted.value,
+    )
 
 
 def _folder(device: Device, wanted: MakeFolder) -> tuple[str, Proof]:
     device.shell.do("mkdir", "-p", wanted.path)
-
-    def proof() -> str | None:
-        return "it is a folder" if device.shell.query("test", "-d", wanted.path).ok else None
-
-    return wanted.path, proof
+    is_folder = ("test", "-d", wanted.path)
+    return wanted.path, _seen("it is a folder", lambda: device.shell.query(*is_folder).ok)
 
 
 def _file(device: Device, wanted: PutFile) -> tuple[str, Proof]:
@@ -100,10 +99,7 @@ def _file(device: Device, wanted: PutFile) -> tuple[str, Proof]:
     digest = hashlib.sha256(data).hexdigest()
     device.shell.do("mkdir", "-p", wanted.path.rpartition("/")[0] or "/")
     device.files.push(data, wanted.path)
-
-    def proof() -> str | None:
-        return f"sha256 {digest}" if device.files.sha256(wanted.path) == digest else None
-
+    proof = _seen(f"sha256 {digest}", lambda: device.files.sha256(wanted.path) == digest)
     return f"{wanted.path}, {len(data)} bytes", proof
 
 
@@ -122,29 +118,27 @@ def _contact(device: Device, wanted: AddContact) -> tuple[str, Proof]:
     if len(new) != 1:
         raise SetupNotSeen(f"contact {wanted.name!r}: {len(new)} raw contacts are new, not one")
     raw = int(*new)
-    rows: list[dict[str, str | int]] = [{"mimetype": "name", "data1": wanted.name}]
+    rows: list[dict[str, str | int]] = [{"mimetype": f"{MIMETYPE}name", "data1": wanted.name}]
     if wanted.phone:
-        rows.append({"mimetype": "phone_v2", "data1": wanted.phone, "data2": MOBILE})
+        rows.append({"mimetype": f"{MIMETYPE}phone_v2", "data1": wanted.phone, "data2": MOBILE})
     if wanted.email:
-        rows.append({"mimetype": "email_v2", "data1": wanted.email, "data2": HOME})
+        rows.append({"mimetype": f"{MIMETYPE}email_v2", "data1": wanted.email, "data2": HOME})
     if wanted.note:
-        rows.append({"mimetype": "note", "data1": wanted.note})
+        rows.append({"mimetype": f"{MIMETYPE}note", "data1": wanted.note})
     for row in rows:
-        values = {**row, "mimetype": f"{MIMETYPE}{row['mimetype']}", "raw_contact_id": raw}
-        device.providers.insert(DATA, values)
+        device.providers.insert(DATA, {**row, "raw_contact_id": raw})
 
-    def proof() -> str | None:
-        """Each row belongs to the new contact, and the contact has its name."""
-        for row in rows:
-            mimetype = quoted(f"{MIMETYPE}{row['mimetype']}")
-            value = quoted(str(row["data1"]))
-            where = f"raw_contact_id={raw} AND mimetype={mimetype} AND data1={value}"
-            if len(_ids(device, DATA, where)) != 1:
-                return None
-        named = f"_id={raw} AND display_name={quoted(wanted.name)}"
-        return f"{len(rows)} data rows" if _ids(device, RAW_CONTACTS, named) else None
+    def stored(row: dict[str, str | int]) -> bool:
+        columns = [f"{name}={quoted(str(row[name]))}" for name in ("mimetype", "data1")]
+        where = " AND ".join([f"raw_contact_id={raw}", *columns])
+        return len(_ids(device, DATA, where)) == 1
 
-    return f"contact {wanted.name!r}", proof
+    named = f"_id={raw} AND display_name={quoted(wanted.name)}"
+    # Each row belongs to the new contact, and the contact has its name.
+    return f"contact {wanted.name!r}", _seen(
+        f"{len(rows)} data rows",
+        lambda: all(stored(row) for row in rows) and bool(_ids(device, RAW_CONTACTS, named)),
+    )
 
 
 def _event(device: Device, wanted: AddEvent) -> tuple[str, Proof]:
@@ -182,23 +176,18 @@ def _notification(device: Device, wanted: PostNotification) -> tuple[str, Proof]
 def _shell(device: Device, wanted: RunShell) -> tuple[str, Proof]:
     device.shell.do("sh", "-c", wanted.run, root=wanted.root, timeout=RUN_S)
 
-    def proof() -> str | None:
+    def holds() -> bool:
         result = device.shell.query("sh", "-c", wanted.check, root=wanted.root)
-        output = result.text.strip()
-        return f"the check printed {output!r}" if output == wanted.expect else None
+        return result.text.strip() == wanted.expect
 
-    return wanted.run, proof
+    return wanted.run, _seen(f"the check printed {wanted.expect!r}", holds)
 
 
 def _one_more(device: Device, uri: str, where: str) -> Proof:
     """Proves that there is one row more than now."""
     before = len(_ids(device, uri, where))
-
-    def proof() -> str | None:
-        now = len(_ids(device, uri, where))
-        return f"{now} rows, {before} before" if now == before + 1 else None
-
-    return proof
+    text = f"{before + 1} rows, {before} before"
+    return _seen(text, lambda: len(_ids(device, uri, where)) == before + 1)
 
 
 def _ids(device: Device, uri: str, where: str | None = None) -> set[int]:

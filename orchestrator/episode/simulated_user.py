@@ -30,13 +30,10 @@ class SimulatedUser:
 
     def reply(self, kind: str, text: str) -> UserReply:
         """The answer to `ask_user` or `confirm`. Without a matching rule there is no consent."""
+        confirm = kind == "confirm"
         for number, (pattern, rule) in enumerate(self._rules):
             if pattern.search(text):
-                return _answered(kind, rule, number)
-        return UserReply(NO, False) if kind == "confirm" else UserReply(NOTHING_TO_ADD, None)
-
-
-def _answered(kind: str, rule: UserRule, number: int) -> UserReply:
-    if kind == "confirm":
-        return UserReply(rule.answer or (YES if rule.grant else NO), rule.grant, number, rule.when)
-    return UserReply(rule.answer or NOTHING_TO_ADD, None, number, rule.when)
+                default = NOTHING_TO_ADD if not confirm else YES if rule.grant else NO
+                granted = rule.grant if confirm else None
+                return UserReply(rule.answer or default, granted, number, rule.when)
+        return UserReply(NO, False) if confirm else UserReply(NOTHING_TO_ADD, None)

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from ..cases.oracles import PostedIs, ReceiptIs, RowsAre, SimpleQuestion
 from ..device.adb_socket import ShellResult
-from ..device.capabilities import ROOT, SHELL
 from ..device.faults import DeviceFault
+from ..device.identity import ROOT, SHELL
 from ..device.shell import command_line, succeeded
 from ..errors import EmufarmError
 from ..events.canonical import Json, canonical
@@ -86,7 +86,7 @@ class Oracle(ABC, Generic[A]):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Capabilities of the phone (device/capabilities.py) and of the harness."""
+        """Capabilities of the phone (device/identity.py) and of the harness."""
         return (SHELL, ROOT) if getattr(self.asked, "root", False) else (SHELL,)
 
     @property

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..device.adb_socket import Exchange
-from ..device.capabilities import ROOT, SHELL, UNAVAILABLE
 from ..device.faults import DeviceFault
+from ..device.identity import ROOT, SHELL, UNAVAILABLE
 from ..device.phone import Device
 from ..device.retry import QUERY
 from ..device.shell import needs_root

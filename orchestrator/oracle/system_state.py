@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases.oracles import AppopsIs, BootIs
-from ..device.capabilities import CLIPBOARD, LISTENER, PROXY
 from ..device.foreground import parse_focus
+from ..device.identity import CLIPBOARD, LISTENER, PROXY
 from ..device.system_state import (
     parse_appop,
     parse_bluetooth,

@@ -29,7 +29,7 @@ def test_a_console_without_authentication_is_not_given_the_token(
     fake_console: FakeConsole, console: Console
 ) -> None:
     fake_console.greeting = [b"Android Console: type 'help' for a list of commands\r\nOK\r\n"]
-    console.ping()
+    console.ask("ping")
     assert fake_console.asked == ["ping"]
 
 
@@ -110,7 +110,7 @@ def test_a_console_that_is_not_there_is_a_fault() -> None:
     with FakeConsole() as ended:
         port = ended.port
     with pytest.raises(DeviceFault) as error:
-        Console(port, "token").ping()
+        Console(port, "token").ask("ping")
     assert error.value.reason == "console_unreachable"
 
 

@@ -62,7 +62,6 @@ def test_a_load_is_proven(loadable: Loadable, device: Device) -> None:
     assert proof.clock_after.seconds != 0
     names = ["plant", "console", "transport", "framework", "sentinels", "frame", "identity"]
     assert list(proof.steps) == names
-    assert proof.seconds == sum(proof.steps.values())
     assert json.loads(json.dumps(asdict(proof)))["reply"] == "OK"
 
 

@@ -10,16 +10,8 @@ from .changes import CHANGES
 from .console import CONSOLE
 from .expectation import Expectation
 from .framework import FRAMEWORK
-from .screens import SCREENS
 from .transport import TRANSPORT
 
-EXPECTATIONS: tuple[Expectation, ...] = (
-    *TRANSPORT,
-    *FRAMEWORK,
-    *APPS,
-    *SCREENS,
-    *CONSOLE,
-    *CHANGES,
-)
+EXPECTATIONS = (*TRANSPORT, *FRAMEWORK, *APPS, *CONSOLE, *CHANGES)
 
 __all__ = ["EXPECTATIONS", "Expectation"]

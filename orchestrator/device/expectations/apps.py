@@ -1,12 +1,14 @@
-"""Expectations about apps: starting, foreground, touch, text input, broadcasts."""
+"""Expectations about apps and the screen: starts, touch, text input, pictures, elements."""
 
 from __future__ import annotations
 
 from ..faults import DeviceFault
 from ..phone import Device
-from .expectation import CheckResult, Expectation, equal, eventually
+from .expectation import CheckResult, Expectation, all_of, collector, equal, eventually
 
 _SETTINGS = "com.android.settings"
+APPS: list[Expectation] = []
+expect = collector(APPS)
 
 
 def _open_settings(device: Device) -> CheckResult:
@@ -31,6 +33,11 @@ def _differs(device: Device, package: str) -> CheckResult:
     return CheckResult(found not in (None, package), repr(found))
 
 
+@expect(
+    "apps.start",
+    "its output distinguishes a start from a failure",
+    "Starting, Status, Activity, TotalTime, WaitTime, Complete",
+)
 def _start(device: Device) -> CheckResult:
     device.input.key("KEYCODE_HOME")
     line = "am start -W -a android.settings.SETTINGS"
@@ -42,6 +49,9 @@ def _start(device: Device) -> CheckResult:
     return CheckResult(not lacking, f"without {sorted(lacking)}" if lacking else text.strip())
 
 
+@expect(
+    "apps.start-unknown", "am exits with 0 for some failures", "`does not exist`, a fault for us"
+)
 def _start_nothing(device: Device) -> CheckResult:
     try:
         device.packages.start(f"{_SETTINGS}/.EmufarmNone", timeout=15)
@@ -50,6 +60,11 @@ def _start_nothing(device: Device) -> CheckResult:
     return CheckResult(False, "it started")
 
 
+@expect(
+    "apps.foreground",
+    "the foreground is traced at every step",
+    "Settings in the foreground after its start, another app after Home",
+)
 def _foreground(device: Device) -> CheckResult:
     opened = _open_settings(device)
     if not opened.holds:
@@ -60,6 +75,7 @@ def _foreground(device: Device) -> CheckResult:
     return CheckResult(home.holds and _SETTINGS in focus, f"{focus}, then {home.text}")
 
 
+@expect("input.tap", "agents tap what the screen shows", "a tap on a row changes the screen")
 def _tap(device: Device) -> CheckResult:
     """A tap on a visible row must change the screen."""
     opened = _open_settings(device)
@@ -90,11 +106,13 @@ def _tap(device: Device) -> CheckResult:
     return seen
 
 
+@expect("input.silent", "an input that prints something has failed", "(b'', b'', 0)")
 def _silent(device: Device) -> CheckResult:
     result = device.adb_socket.shell("input keyevent KEYCODE_HOME")
     return equal((result.stdout, result.stderr, result.exit_code), (b"", b"", 0))
 
 
+@expect("input.not-ascii", "such text needs the input method", "`Exception occurred`")
 def _not_ascii(device: Device) -> CheckResult:
     result = device.adb_socket.shell("input text ü")
     output = result.text + result.error_text
@@ -103,6 +121,11 @@ def _not_ascii(device: Device) -> CheckResult:
     )
 
 
+@expect(
+    "apps.broadcast",
+    "it completes even without a receiver",
+    "Broadcasting: Intent {...}, Broadcast completed: result=0",
+)
 def _broadcast(device: Device) -> CheckResult:
     text = device.shell.do("am", "broadcast", "-a", "emufarm.none").text
     lines = text.strip().splitlines()
@@ -110,36 +133,65 @@ def _broadcast(device: Device) -> CheckResult:
     return CheckResult(holds and lines[-1] == "Broadcast completed: result=0", text.strip())
 
 
+@expect("notifications.read", "oracles read them", "a list")
 def _notifications(device: Device) -> CheckResult:
     return CheckResult(True, f"{len(device.notifications())} notifications")
 
 
-APPS = (
-    Expectation(
-        "apps.start", "its output distinguishes a start from a failure",
-        "Starting, Status, Activity, TotalTime, WaitTime, Complete", _start,
-    ),
-    Expectation(
-        "apps.start-unknown", "am exits with 0 for some failures",
-        "`does not exist`, a fault for us", _start_nothing,
-    ),
-    Expectation(
-        "apps.foreground", "the foreground is traced at every step",
-        "Settings in the foreground after its start, another app after Home", _foreground,
-    ),
-    Expectation(
-        "input.tap", "agents tap what the screen shows", "a tap on a row changes the screen",
-        _tap,
-    ),
-    Expectation(
-        "input.silent", "an input that prints something has failed", "(b'', b'', 0)", _silent
-    ),
-    Expectation(
-        "input.not-ascii", "such text needs the input method", "`Exception occurred`", _not_ascii
-    ),
-    Expectation(
-        "apps.broadcast", "it completes even without a receiver",
-        "Broadcasting: Intent {...}, Broadcast completed: result=0", _broadcast,
-    ),
-    Expectation("notifications.read", "oracles read them", "a list", _notifications),
-)  # fmt: skip
+@expect("screen.size", "taps are in its pixels", "a phone's size and density")
+def _display(device: Device) -> CheckResult:
+    found = device.display()
+    holds = found.width >= 320 and found.height >= 320 and 100 <= found.density <= 800
+    return CheckResult(holds, f"{found.width}x{found.height} at {found.density}")
+
+
+@expect("screen.picture", "agents see it", "a whole PNG of the screen's size")
+def _picture(device: Device) -> CheckResult:
+    found, shot = device.display(), device.screen.capture()
+    return equal((shot.width, shot.height), (found.width, found.height))
+
+
+@expect("screen.drawn", "a dead display is one colour", "a picture")
+def _not_uniform(device: Device) -> CheckResult:
+    def look() -> CheckResult:
+        uniform = device.screen.capture().uniform()
+        return CheckResult(not uniform, "one colour" if uniform else "a picture")
+
+    return eventually(look, 10)
+
+
+@expect("screen.exec-out", "people take screenshots this way", "the first and last bytes of a PNG")
+def _raw_picture(device: Device) -> CheckResult:
+    data = device.adb_socket.exec_out("screencap -p")
+    at = data.find(b"\x89PNG\r\n\x1a\n")  # a phone with two displays warns first
+    return all_of(begins=(0 <= at < 2000, True), ends=(data.endswith(b"IEND\xaeB\x60\x82"), True))
+
+
+@expect("screen.elements", "agents read it", "named elements, all on the screen")
+def _dump(device: Device) -> CheckResult:
+    reading = device.screen.tree()
+    if reading.elements is None:
+        return CheckResult(False, reading.warning or "no tree")
+    shown, size = [e for e in reading.elements if not e.bounds.empty], device.display()
+    outside = [
+        element
+        for element in shown
+        if element.bounds.left < 0
+        or element.bounds.top < 0
+        or element.bounds.right > size.width
+        or element.bounds.bottom > size.height
+    ]
+    named = [e for e in shown if e.text or e.description]
+    text = f"{len(shown)} elements, {len(named)} named, {len(outside)} outside"
+    return CheckResult(bool(named) and not outside, text)
+
+
+@expect(
+    "screen.dump-words",
+    "the document ends where this message begins",
+    r"'UI hierchary dumped to: /dev/tty\n'",
+)
+def _dump_words(device: Device) -> CheckResult:
+    result = device.adb_socket.shell("uiautomator dump /dev/tty", timeout=30)
+    end = result.text.rpartition("</hierarchy>")[2]
+    return equal(end, "UI hierchary dumped to: /dev/tty\n")

@@ -9,13 +9,17 @@ from pathlib import Path
 from ..faults import DeviceFault
 from ..phone import Device
 from ..providers import quoted
-from .expectation import CheckResult, Expectation, all_of, equal, eventually
+from .expectation import CheckResult, Expectation, all_of, collector, equal, eventually
 
 _KEY = "emufarm_check"
 _TAG = "emufarm-check"
 _TEXT = 'it\'s "so", $x = 1'
+CHANGES: list[Expectation] = []
+expect = collector(CHANGES, destructive=True)
+expect_with_console = collector(CHANGES, destructive=True, needs_console=True)
 
 
+@expect("settings.round-trip", "setups write them", "what was put, then None")
 def _settings(device: Device) -> CheckResult:
     device.settings.put("global", _KEY, _TEXT)
     stored = device.settings.get("global", _KEY)
@@ -23,12 +27,18 @@ def _settings(device: Device) -> CheckResult:
     return all_of(stored=(stored, _TEXT), deleted=(device.settings.get("global", _KEY), None))
 
 
+@expect("properties.round-trip", "one of the reset's sentinels is a property", "True")
 def _property(device: Device) -> CheckResult:
     nonce = secrets.token_hex(4)
     device.properties.set("debug.emufarm.check", nonce)
     return equal(device.properties.get("debug.emufarm.check") == nonce, True)
 
 
+@expect_with_console(
+    "sms.arrives",
+    "only the console can deliver messages, the shell may not insert them",
+    "the message in the inbox within 30 s",
+)
 def _message(device: Device) -> CheckResult:
     body = f"emufarm check {secrets.token_hex(4)}, with = and , in it"
     device.console.send_sms("5550123", body)
@@ -42,6 +52,7 @@ def _message(device: Device) -> CheckResult:
     return eventually(arrived, 30)
 
 
+@expect("install.garbage", "a refused install must not go unnoticed", "install refused")
 def _garbage(device: Device) -> CheckResult:
     with tempfile.TemporaryDirectory() as folder:
         apk = Path(folder) / "garbage.apk"
@@ -53,6 +64,11 @@ def _garbage(device: Device) -> CheckResult:
     return CheckResult(False, "it was installed")
 
 
+@expect_with_console(
+    "snapshot.missing",
+    "otherwise a silent cold boot would follow",
+    "KO: Snapshot load failure: snapshot doesn't exist",
+)
 def _no_snapshot(device: Device) -> CheckResult:
     try:
         device.console.load_snapshot("emufarm-none")
@@ -62,12 +78,18 @@ def _no_snapshot(device: Device) -> CheckResult:
     return CheckResult(False, "it was loaded")
 
 
+@expect_with_console("snapshot.resumes", "the phone keeps its state after a refused load", "ready")
 def _still_there(device: Device) -> CheckResult:
     """The phone keeps running after a refused load."""
     readiness = device.wait_ready(30)
     return CheckResult(readiness.ready, "; ".join(readiness.missing) or "ready")
 
 
+@expect_with_console(
+    "snapshot.round-trip",
+    "every attempt starts with it",
+    "the saved boot_id, a new transport, no sentinel, a picture, no later setting",
+)
 def _round_trip(device: Device) -> CheckResult:
     before = device.clock.boot_id()
     device.snapshots.save(_TAG)
@@ -86,43 +108,6 @@ def _round_trip(device: Device) -> CheckResult:
         device.console.delete_snapshot(_TAG)
 
 
+@expect_with_console("snapshot.deleted", "undeleted snapshots fill the disk", "False")
 def _deleted(device: Device) -> CheckResult:
     return equal(_TAG in {row.tag for row in device.console.snapshots()}, False)
-
-
-CHANGES = (
-    Expectation(
-        "settings.round-trip", "setups write them", "what was put, then None", _settings,
-        destructive=True,
-    ),
-    Expectation(
-        "properties.round-trip", "one of the reset's sentinels is a property", "True", _property,
-        destructive=True,
-    ),
-    Expectation(
-        "sms.arrives", "only the console can deliver messages, the shell may not insert them",
-        "the message in the inbox within 30 s", _message, destructive=True, needs_console=True,
-    ),
-    Expectation(
-        "install.garbage", "a refused install must not go unnoticed", "install refused", _garbage,
-        destructive=True,
-    ),
-    Expectation(
-        "snapshot.missing", "otherwise a silent cold boot would follow",
-        "KO: Snapshot load failure: snapshot doesn't exist", _no_snapshot,
-        destructive=True, needs_console=True,
-    ),
-    Expectation(
-        "snapshot.resumes", "the phone keeps its state after a refused load", "ready", _still_there,
-        destructive=True, needs_console=True,
-    ),
-    Expectation(
-        "snapshot.round-trip", "every attempt starts with it",
-        "the saved boot_id, a new transport, no sentinel, a picture, no later setting", _round_trip,
-        destructive=True, needs_console=True,
-    ),
-    Expectation(
-        "snapshot.deleted", "undeleted snapshots fill the disk", "False", _deleted,
-        destructive=True, needs_console=True,
-    ),
-)  # fmt: skip

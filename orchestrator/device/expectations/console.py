@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from ..faults import DeviceFault
 from ..phone import Device
-from .expectation import CheckResult, Expectation, Look, equal
+from .expectation import CheckResult, Expectation, collector, equal
+
+CONSOLE: list[Expectation] = []
+expect = collector(CONSOLE, needs_console=True)
 
 
 def _refusal(device: Device, command: str, *, authenticated: bool = True) -> str:
@@ -15,33 +18,40 @@ def _refusal(device: Device, command: str, *, authenticated: bool = True) -> str
     return f"OK after {reply!r}"
 
 
+@expect("console.ping", "it answers before authentication", "'I am alive!'")
 def _ping(device: Device) -> CheckResult:
     return equal(device.console.ask("ping", authenticated=False), "I am alive!")
 
 
+@expect("console.locked", "without the token no one can load a snapshot", "KO")
 def _locked(device: Device) -> CheckResult:
     seen = _refusal(device, "avd status", authenticated=False)
     return CheckResult(seen.startswith("KO:"), seen)
 
 
+@expect("console.name", "the AVD's name is recorded", "one line")
 def _name(device: Device) -> CheckResult:
     name = device.console.avd_name()
     return CheckResult(bool(name) and "\n" not in name, repr(name))
 
 
+@expect("console.status", "a stopped phone answers, too", "virtual device is running")
 def _status(device: Device) -> CheckResult:
     return equal(device.console.avd_status(), "virtual device is running")
 
 
+@expect("console.snapshots", "a reset needs its snapshot", "a list, or none")
 def _snapshots(device: Device) -> CheckResult:
     rows = device.console.snapshots()
     return CheckResult(True, ", ".join(f"{row.tag} ({row.size})" for row in rows) or "none")
 
 
+@expect("console.loaded", "it is part of the proof of a load", "a tag, or None")
 def _loaded(device: Device) -> CheckResult:
     return CheckResult(True, repr(device.console.loaded_snapshot()))
 
 
+@expect("console.refusals", "`adb emu` exits with 0 on them", "these KO messages")
 def _refusals(device: Device) -> CheckResult:
     commands = {
         "emufarm-none": "KO: unknown command, try 'help'",
@@ -49,21 +59,3 @@ def _refusals(device: Device) -> CheckResult:
         "avd emufarm-none": "KO:  bad sub-command",
     }
     return equal({command: _refusal(device, command) for command in commands}, commands)
-
-
-def _expect(name: str, why: str, expected: str, look: Look) -> Expectation:
-    return Expectation(name, why, expected, look, needs_console=True)
-
-
-CONSOLE = (
-    _expect("console.ping", "it answers before authentication", "'I am alive!'", _ping),
-    _expect(
-        "console.locked", "without the token no one can load a snapshot",
-        "KO", _locked,
-    ),
-    _expect("console.name", "the AVD's name is recorded", "one line", _name),
-    _expect("console.status", "a stopped phone answers, too", "virtual device is running", _status),
-    _expect("console.snapshots", "a reset needs its snapshot", "a list, or none", _snapshots),
-    _expect("console.loaded", "it is part of the proof of a load", "a tag, or None", _loaded),
-    _expect("console.refusals", "`adb emu` exits with 0 on them", "these KO messages", _refusals),
-)  # fmt: skip

@@ -31,6 +31,21 @@ class Expectation:
     needs_console: bool = False
 
 
+def collector(
+    checks: list[Expectation], *, destructive: bool = False, needs_console: bool = False
+) -> Callable[[str, str, str], Callable[[Look], Look]]:
+    """A decorator that adds a check to the list: @expect(name, why, what is expected)."""
+
+    def expect(name: str, why: str, expected: str) -> Callable[[Look], Look]:
+        def add(look: Look) -> Look:
+            checks.append(Expectation(name, why, expected, look, destructive, needs_console))
+            return look
+
+        return add
+
+    return expect
+
+
 def equal(seen: object, wanted: object) -> CheckResult:
     return CheckResult(seen == wanted, _shown(seen))
 

@@ -13,16 +13,35 @@ from ..system_state import (
     parse_default_network,
     parse_location,
 )
-from .expectation import CheckResult, Expectation, all_of, equal, eventually
+from .expectation import CheckResult, Expectation, all_of, collector, equal, eventually
 
 _NONE = "emufarm.none"
+FRAMEWORK: list[Expectation] = []
+expect = collector(FRAMEWORK)
 
 
+@expect("boot.ready", "sys.boot_completed is set too early", "nothing is missing")
 def _ready(device: Device) -> CheckResult:
     lacking = device.missing()
     return CheckResult(not lacking, "; ".join(lacking) or "nothing is missing")
 
 
+@expect(
+    "boot.identity",
+    "boot_id distinguishes one boot from another",
+    "the same boot_id twice, and an uptime that does not fall",
+)
+def _boot(device: Device) -> CheckResult:
+    first, second = device.clock.boot_id(), device.clock.boot_id()
+    earlier, later = device.clock.uptime(), device.clock.uptime()
+    return CheckResult(first == second and later >= earlier > 0, f"{first}, up {earlier:.2f} s")
+
+
+@expect(
+    "identity.fingerprint",
+    "results are recorded under it",
+    "brand/product/device:release/id/number:type/keys, and a number for the API",
+)
 def _identity(device: Device) -> CheckResult:
     shape = r"[^/]+/[^/]+/[^/:]+:[^/]+/[^/]+/[^/:]+:\w+/[\w,-]+"
     fingerprint = device.properties.get("ro.build.fingerprint")
@@ -31,22 +50,19 @@ def _identity(device: Device) -> CheckResult:
     return CheckResult(holds, f"{fingerprint}, API {level}")
 
 
+@expect("properties.unset", "an unset property is empty, not an error", r"'\n'")
 def _unset_property(device: Device) -> CheckResult:
     return equal(device.adb_socket.shell(f"getprop {_NONE}").text, "\n")
 
 
-def _boot(device: Device) -> CheckResult:
-    first, second = device.clock.boot_id(), device.clock.boot_id()
-    earlier, later = device.clock.uptime(), device.clock.uptime()
-    return CheckResult(first == second and later >= earlier > 0, f"{first}, up {earlier:.2f} s")
-
-
+@expect("clock.runs", "frozen guest clocks have been seen", "it moves")
 def _clock(device: Device) -> CheckResult:
     first = device.clock.now()
     seen = eventually(lambda: CheckResult(device.clock.now() > first, "it moves"), 5)
     return seen if seen.holds else CheckResult(False, f"it stands at {first}")
 
 
+@expect("settings.missing", "a missing key prints `null`", r"known='1', missing='null\n'")
 def _setting(device: Device) -> CheckResult:
     return all_of(
         known=(device.settings.get("global", "device_provisioned"), "1"),
@@ -54,12 +70,14 @@ def _setting(device: Device) -> CheckResult:
     )
 
 
+@expect("content.rows", "oracles read them", "one row: device_provisioned is 1")
 def _rows(device: Device) -> CheckResult:
     where = "name='device_provisioned'"
     rows = device.providers.query("content://settings/global", ["name", "value"], where=where)
     return equal([dict(row) for row in rows], [{"name": "device_provisioned", "value": "1"}])
 
 
+@expect("content.empty", "no rows has its own message", r"'No result found.\n'")
 def _no_rows(device: Device) -> CheckResult:
     line = (
         "content query --uri content://settings/global --projection name:value"
@@ -68,6 +86,11 @@ def _no_rows(device: Device) -> CheckResult:
     return equal(device.adb_socket.shell(line).text, "No result found.\n")
 
 
+@expect(
+    "content.error",
+    "a provider's error must not look like no rows",
+    "`Error while accessing provider:` on stderr, a provider_error for us",
+)
 def _provider_error(device: Device) -> CheckResult:
     try:
         device.providers.query(f"content://{_NONE}", ["a"])
@@ -77,11 +100,13 @@ def _provider_error(device: Device) -> CheckResult:
     return CheckResult(False, "it answered")
 
 
+@expect("content.messages", "the SMS store is readable", "rows, or none")
 def _messages(device: Device) -> CheckResult:
     rows = device.providers.query("content://sms", ["_id", "address", "date", "type", "body"])
     return CheckResult(True, f"{len(rows)} rows")
 
 
+@expect("packages.list", "apps are found by name", "android and settings, a path, no path for none")
 def _packages(device: Device) -> CheckResult:
     names = device.packages.names()
     wanted = {"android", "com.android.settings"}
@@ -92,11 +117,13 @@ def _packages(device: Device) -> CheckResult:
     )
 
 
+@expect("packages.version", "app versions are recorded", "a name and a code")
 def _version(device: Device) -> CheckResult:
     version = device.packages.version("com.android.settings")
     return CheckResult(version.code > 0 and bool(version.name), f"{version.name} ({version.code})")
 
 
+@expect("packages.unknown", "dumpsys exits with 0 for it", "`Unable to find package:`, exit 0")
 def _unknown_package(device: Device) -> CheckResult:
     result = device.adb_socket.shell(f"dumpsys package {_NONE}")
     return all_of(
@@ -105,6 +132,11 @@ def _unknown_package(device: Device) -> CheckResult:
     )
 
 
+@expect(
+    "services.missing",
+    "after a crash of system_server every service is missing like this",
+    "`Can't find service:`, exit code 0 of dumpsys and 20 of cmd",
+)
 def _missing_service(device: Device) -> CheckResult:
     dumpsys = device.adb_socket.shell(f"dumpsys {_NONE}")
     cmd = device.adb_socket.shell(f"cmd {_NONE}")
@@ -116,6 +148,7 @@ def _missing_service(device: Device) -> CheckResult:
     )
 
 
+@expect("services.check", "readiness requires the input service", "found, and not found")
 def _service_check(device: Device) -> CheckResult:
     return all_of(
         input=(device.adb_socket.shell("service check input").text, "Service input: found\n"),
@@ -126,6 +159,11 @@ def _service_check(device: Device) -> CheckResult:
     )
 
 
+@expect(
+    "services.status",
+    "oracles read radios, calls, location and app operations",
+    "each dump has the value, and there is no call",
+)
 def _status(device: Device) -> CheckResult:
     """A dump without the line that its parser looks for is a fault."""
     answer = device.shell.answer
@@ -142,6 +180,7 @@ def _status(device: Device) -> CheckResult:
     )
 
 
+@expect("root.su", "adb root would restart adbd", "su 0 is uid 0")
 def _root(device: Device) -> CheckResult:
     user = device.shell.answer("id", "-u").strip()
     return all_of(
@@ -150,11 +189,13 @@ def _root(device: Device) -> CheckResult:
     )
 
 
+@expect("sqlite.runs", "databases are also queried on the phone", r"'1|x|y\n'")
 def _sqlite(device: Device) -> CheckResult:
     script = "create table t (a, b); insert into t values (1, 'x|y'); select a, b from t;"
     return equal(device.shell.answer("sqlite3", ":memory:", script, root=True), "1|x|y\n")
 
 
+@expect("logcat.dump", "it is evidence", "lines with times, then an end")
 def _logcat(device: Device) -> CheckResult:
     result = device.adb_socket.shell("logcat -d -t 20")
     lines = [line for line in result.text.splitlines() if not line.startswith("-----")]
@@ -163,6 +204,7 @@ def _logcat(device: Device) -> CheckResult:
     return CheckResult(holds, f"{len(stamped)} of {len(lines)} lines begin with a time")
 
 
+@expect("processes.pidof", "a restart of system_server shows in its pid", "a number; 1 for none")
 def _processes(device: Device) -> CheckResult:
     server = device.adb_socket.shell("pidof system_server")
     none = device.adb_socket.shell("pidof emufarm-none")
@@ -170,60 +212,3 @@ def _processes(device: Device) -> CheckResult:
         server.text.strip().isdecimal() and none.exit_code == 1,
         f"system_server is {server.text.strip()}, none gives exit {none.exit_code}",
     )
-
-
-FRAMEWORK = (
-    Expectation("boot.ready", "sys.boot_completed is set too early", "nothing is missing", _ready),
-    Expectation(
-        "boot.identity", "boot_id distinguishes one boot from another",
-        "the same boot_id twice, and an uptime that does not fall", _boot,
-    ),
-    Expectation(
-        "identity.fingerprint", "results are recorded under it",
-        "brand/product/device:release/id/number:type/keys, and a number for the API", _identity,
-    ),
-    Expectation(
-        "properties.unset", "an unset property is empty, not an error", r"'\n'", _unset_property
-    ),
-    Expectation("clock.runs", "frozen guest clocks have been seen", "it moves", _clock),
-    Expectation(
-        "settings.missing", "a missing key prints `null`", r"known='1', missing='null\n'", _setting
-    ),
-    Expectation(
-        "content.rows", "oracles read them", "one row: device_provisioned is 1", _rows
-    ),
-    Expectation("content.empty", "no rows has its own message", r"'No result found.\n'", _no_rows),
-    Expectation(
-        "content.error", "a provider's error must not look like no rows",
-        "`Error while accessing provider:` on stderr, a provider_error for us", _provider_error,
-    ),
-    Expectation("content.messages", "the SMS store is readable", "rows, or none", _messages),
-    Expectation(
-        "packages.list", "apps are found by name", "android and settings, a path, no path for none",
-        _packages,
-    ),
-    Expectation("packages.version", "app versions are recorded", "a name and a code", _version),
-    Expectation(
-        "packages.unknown", "dumpsys exits with 0 for it", "`Unable to find package:`, exit 0",
-        _unknown_package,
-    ),
-    Expectation(
-        "services.missing", "after a crash of system_server every service is missing like this",
-        "`Can't find service:`, exit code 0 of dumpsys and 20 of cmd", _missing_service,
-    ),
-    Expectation(
-        "services.check", "readiness requires the input service", "found, and not found",
-        _service_check,
-    ),
-    Expectation(
-        "services.status", "oracles read radios, calls, location and app operations",
-        "each dump has the value, and there is no call", _status,
-    ),
-    Expectation("root.su", "adb root would restart adbd", "su 0 is uid 0", _root),
-    Expectation("sqlite.runs", "databases are also queried on the phone", r"'1|x|y\n'", _sqlite),
-    Expectation("logcat.dump", "it is evidence", "lines with times, then an end", _logcat),
-    Expectation(
-        "processes.pidof", "a restart of system_server shows in its pid", "a number; 1 for none",
-        _processes,
-    ),
-)  # fmt: skip

@@ -10,21 +10,30 @@ from pathlib import Path
 from ..adb_socket import AdbSocket
 from ..faults import DeviceFault
 from ..phone import Device
-from .expectation import CheckResult, Expectation, all_of, equal
+from .expectation import CheckResult, Expectation, all_of, collector, equal
 
 _SCRATCH = "/data/local/tmp/emufarm-check.bin"
 _AWKWARD = 'it\'s a "test" $HOME `id` \\ * ; & | <a> %s\t#\nüñ 🙂'
+TRANSPORT: list[Expectation] = []
+expect = collector(TRANSPORT)
 
 
+@expect("transport.state", "offline phones are listed too", "'device'")
 def _state(device: Device) -> CheckResult:
     return equal(device.adb_socket.state(), "device")
 
 
+@expect("transport.features", "exit codes need shell v2", "shell_v2 and cmd among them")
 def _features(device: Device) -> CheckResult:
     features = device.adb_socket.features()
     return CheckResult({"shell_v2", "cmd"} <= features, ",".join(sorted(features)))
 
 
+@expect(
+    "transport.unknown-serial",
+    "a lost phone is recognised by this message",
+    "device 'emulator-1' not found",
+)
 def _unknown_serial(device: Device) -> CheckResult:
     try:
         AdbSocket("emulator-1", device.adb_socket.server_port).shell("true", timeout=5)
@@ -35,11 +44,17 @@ def _unknown_serial(device: Device) -> CheckResult:
     return CheckResult(False, "it answered")
 
 
+@expect("shell.exit-codes", "verdicts rely on them", "0, 1, 42 and 127")
 def _exit_codes(device: Device) -> CheckResult:
     lines = {"true": 0, "false": 1, "exit 42": 42, "emufarm-no-such-command": 127}
     return equal({line: device.adb_socket.shell(line).exit_code for line in lines}, lines)
 
 
+@expect(
+    "shell.unknown-command",
+    "a missing program must not look like an empty answer",
+    "`inaccessible or not found` on stderr, 127",
+)
 def _unknown_command(device: Device) -> CheckResult:
     result = device.adb_socket.shell("emufarm-no-such-command")
     wanted = "/system/bin/sh: emufarm-no-such-command: inaccessible or not found\n"
@@ -48,20 +63,28 @@ def _unknown_command(device: Device) -> CheckResult:
     )
 
 
+@expect(
+    "shell.stderr-apart",
+    "errors with exit code 0 appear only on stderr",
+    "stdout 'out', stderr 'err', exit 3",
+)
 def _stderr_apart(device: Device) -> CheckResult:
     result = device.adb_socket.shell("echo out; echo err >&2; exit 3")
     return equal((result.text, result.error_text, result.exit_code), ("out\n", "err\n", 3))
 
 
+@expect("shell.stdin", "scripts and texts are sent this way", "cat returns it")
 def _stdin(device: Device) -> CheckResult:
     data = secrets.token_bytes(300_000)
     return equal(device.adb_socket.shell("cat", stdin=data).stdout == data, True)
 
 
+@expect("shell.quoting", "values may be any text", repr(_AWKWARD))
 def _quoting(device: Device) -> CheckResult:
     return equal(device.shell.run("printf", "%s", _AWKWARD).text, _AWKWARD)
 
 
+@expect("shell.one-liners", "setups use shell scripts", "as in any shell")
 def _one_liners(device: Device) -> CheckResult:
     lines = {
         "echo a b | wc -w": "2",
@@ -75,6 +98,7 @@ def _one_liners(device: Device) -> CheckResult:
     return equal({line: device.adb_socket.shell(line).text.strip() for line in lines}, lines)
 
 
+@expect("shell.parallel", "oracles query while the agent acts", "0 of 40 answers wrong")
 def _parallel(device: Device) -> CheckResult:
     with ThreadPoolExecutor(20) as threads:
         answers = threads.map(lambda n: device.adb_socket.shell(f"echo {n}; exit {n}"), range(40))
@@ -82,6 +106,11 @@ def _parallel(device: Device) -> CheckResult:
     return CheckResult(not wrong, f"{len(wrong)} of 40 answers wrong")
 
 
+@expect(
+    "shell.binary",
+    "pictures and databases are read this way",
+    "a random file of 1 MiB + 1 by shell and by exec, equal",
+)
 def _binary(device: Device) -> CheckResult:
     data = secrets.token_bytes(1_048_577)
     try:
@@ -95,6 +124,7 @@ def _binary(device: Device) -> CheckResult:
         device.files.remove(_SCRATCH)
 
 
+@expect("sync.round-trip", "evidence is pulled", "8 MiB pushed and pulled, equal")
 def _files(device: Device) -> CheckResult:
     data = secrets.token_bytes(8 * 1024 * 1024 + 3)
     with tempfile.TemporaryDirectory() as folder:
@@ -107,6 +137,11 @@ def _files(device: Device) -> CheckResult:
             device.files.remove(_SCRATCH)
 
 
+@expect(
+    "sync.missing-file",
+    "an absent file must not look like an empty one",
+    "refused with `No such file or directory`",
+)
 def _missing_file(device: Device) -> CheckResult:
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -117,48 +152,10 @@ def _missing_file(device: Device) -> CheckResult:
     return CheckResult(False, "it was pulled")
 
 
+@expect("files.digest", "hashes are compared across machines", "'d71667838fe221f5'")
 def _digest(device: Device) -> CheckResult:
     try:
         device.files.push(b"emufarm", _SCRATCH)
         return equal(device.files.sha256(_SCRATCH)[:16], "d71667838fe221f5")
     finally:
         device.files.remove(_SCRATCH)
-
-
-TRANSPORT = (
-    Expectation("transport.state", "offline phones are listed too", "'device'", _state),
-    Expectation(
-        "transport.features", "exit codes need shell v2", "shell_v2 and cmd among them", _features
-    ),
-    Expectation(
-        "transport.unknown-serial", "a lost phone is recognised by this message",
-        "device 'emulator-1' not found", _unknown_serial,
-    ),
-    Expectation("shell.exit-codes", "verdicts rely on them", "0, 1, 42 and 127", _exit_codes),
-    Expectation(
-        "shell.unknown-command", "a missing program must not look like an empty answer",
-        "`inaccessible or not found` on stderr, 127", _unknown_command,
-    ),
-    Expectation(
-        "shell.stderr-apart", "errors with exit code 0 appear only on stderr",
-        "stdout 'out', stderr 'err', exit 3", _stderr_apart,
-    ),
-    Expectation("shell.stdin", "scripts and texts are sent this way", "cat returns it", _stdin),
-    Expectation("shell.quoting", "values may be any text", repr(_AWKWARD), _quoting),
-    Expectation("shell.one-liners", "setups use shell scripts", "as in any shell", _one_liners),
-    Expectation(
-        "shell.parallel", "oracles query while the agent acts", "0 of 40 answers wrong", _parallel
-    ),
-    Expectation(
-        "shell.binary", "pictures and databases are read this way",
-        "a random file of 1 MiB + 1 by shell and by exec, equal", _binary,
-    ),
-    Expectation("sync.round-trip", "evidence is pulled", "8 MiB pushed and pulled, equal", _files),
-    Expectation(
-        "sync.missing-file", "an absent file must not look like an empty one",
-        "refused with `No such file or directory`", _missing_file,
-    ),
-    Expectation(
-        "files.digest", "hashes are compared across machines", "'d71667838fe221f5'", _digest
-    ),
-)  # fmt: skip
