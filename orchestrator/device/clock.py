@@ -35,18 +35,6 @@ class Clock:
         after = time.time()
         return ClockOffset(now - (before + after) / 2, (after - before) / 2)
 
-    def set(self, when: float) -> None:
-        """Sets a date and turns network time off. The emulator may set the clock back, so the date
-        is read again."""
-        for key in ("auto_time", "auto_time_zone"):
-            self._shell.do("settings", "put", "global", key, "0")
-        # toybox takes MMDDhhmmYYYY.SS in the phone's time zone; -u makes it UTC.
-        stamp = time.strftime("%m%d%H%M%Y.%S", time.gmtime(when))
-        self._shell.do("date", "-u", stamp, root=True)
-        now = self.now()
-        if abs(now - when) > 5:
-            raise DeviceFault("command_failed", f"it is {now} after a set to {when}", during="date")
-
     def boot_id(self) -> str:
         """New at every boot; loading a snapshot restores the baked one."""
         text = self._shell.answer("cat", "/proc/sys/kernel/random/boot_id").strip()

@@ -164,12 +164,6 @@ class Console:
         escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
         self.ask(f"sms send {number} {escaped}")
 
-    def gsm(self, verb: str, number: str) -> None:
-        """Runs `call`, `accept` or `cancel` for a phone number."""
-        if verb not in ("call", "accept", "cancel") or not re.fullmatch(r"[+]?[0-9*#]+", number):
-            raise DeviceFault("console_refused", f"not a call command: gsm {verb} {number!r}")
-        self.ask(f"gsm {verb} {number}")
-
     def kill(self) -> None:
         self.ask("kill")
 

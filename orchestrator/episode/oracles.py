@@ -73,9 +73,10 @@ class AttemptOracles:
         oracles = [] if restarted else list(self._success)
         oracles += [self._forbidden[name] for name in pending]
         # Questions about calls come before the call is ended, the others once its row exists.
-        verdicts = self._polled([each for each in oracles if _of_calls(each)], pending)
+        on_calls = [each for each in oracles if "telephony" in each.question.kinds]
+        verdicts = self._polled(on_calls, pending)
         self._end_calls()
-        verdicts += self._polled([each for each in oracles if not _of_calls(each)], pending)
+        verdicts += self._polled([each for each in oracles if each not in on_calls], pending)
         self._record_requests()
         if restarted:
             text = f"the guest was restarted during the attempt: {self._life} became {life}"
@@ -141,10 +142,6 @@ class AttemptOracles:
         bundle.event("oracle_trace", "oracle", **event)
         if forbidden and verdict.holds:
             self._over.add(verdict.name)
-
-
-def _of_calls(oracle: Oracle[Any]) -> bool:
-    return "telephony" in oracle.question.kinds
 
 
 def reachable(context: AttemptContext) -> bool:

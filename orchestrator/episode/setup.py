@@ -161,14 +161,12 @@ def _event(device: Device, wanted: AddEvent) -> tuple[str, Proof]:
 
 
 def _notification(device: Device, wanted: PostNotification) -> tuple[str, Proof]:
-    words = ("cmd", "notification", "post", "-t", wanted.title, wanted.tag, wanted.text)
-    device.shell.do(*words)
+    device.shell.do("cmd", "notification", "post", "-t", wanted.title, wanted.tag, wanted.text)
+    posted = (wanted.tag, wanted.title, wanted.text)
 
     def proof() -> str | None:
-        for shown in device.notifications():
-            if (shown.tag, shown.title, shown.text) == (wanted.tag, wanted.title, wanted.text):
-                return f"shown by {shown.package}"
-        return None
+        shown = (n for n in device.notifications() if (n.tag, n.title, n.text) == posted)
+        return next((f"shown by {each.package}" for each in shown), None)
 
     return f"notification {wanted.tag}: {wanted.title!r}", proof
 

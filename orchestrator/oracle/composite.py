@@ -14,6 +14,8 @@ from ..device.faults import DeviceFault
 from ..events.canonical import Json
 from .oracle import Decision, Inquiry, NoAnswer, Oracle
 
+UNASKED = Decision(None, "could not be asked")
+
 
 class CompositeOracle(Oracle[CompositeIs]):
     def __init__(self, question: SimpleQuestion, parts: Sequence[Oracle[Any]]) -> None:
@@ -54,11 +56,7 @@ class CompositeOracle(Oracle[CompositeIs]):
         decisions = {}
         for part in self.parts:
             name = part.question.name
-            decisions[name] = (
-                Decision(None, "could not be asked")
-                if facts[name] is None
-                else part.decide(facts[name])
-            )
+            decisions[name] = UNASKED if facts[name] is None else part.decide(facts[name])
         reason = "; ".join(f"{name}: {decision.reason}" for name, decision in decisions.items())
         holds = [decision.holds for decision in decisions.values()]
         return Decision(disjunction(holds) if self.asked.any_ else conjunction(holds), reason)

@@ -68,9 +68,8 @@ class FileOracle(Oracle[FileIs]):
         if self._inside and facts["directory"]:
             return Decision(False, f"{path} is a folder")
         wrong = [name for name, right in self._compared(facts).items() if not right]
-        return Decision(
-            not wrong, f"{path} has another {', '.join(wrong)}" if wrong else f"{path} is as wanted"
-        )
+        text = f"has another {', '.join(wrong)}" if wrong else "is as wanted"
+        return Decision(not wrong, f"{path} {text}")
 
     def _compared(self, facts: Json) -> dict[str, bool]:
         asked, compared = self.asked, {}

@@ -104,16 +104,9 @@ def _requests(query: Query, context: QueryContext) -> Raw:
     """With bodies only if the query asks for them: a large one would truncate the others."""
     if context.forgotten:
         return Raw(error=f"the site received {context.forgotten} requests more than it keeps")
-    bodies = query.type == SITE_DOCUMENTS
-    return Raw(
-        canonical(
-            [
-                {name: value for name, value in request.items() if bodies or name != "body"}
-                for request in context.requests
-                if request["path"] == query.path
-            ]
-        )
-    )
+    omitted = () if query.type == SITE_DOCUMENTS else ("body",)
+    received = [request for request in context.requests if request["path"] == query.path]
+    return Raw(canonical([{k: v for k, v in r.items() if k not in omitted} for r in received]))
 
 
 def _needed(query: Query) -> frozenset[str]:

@@ -51,12 +51,12 @@ def _differences(event: Mapping[str, Any], oracle: Oracle[Any], raw: Read) -> li
         inquiry = InquiryResult((), fault=fault)
     else:
         inquiry = InquiryResult((), event["facts"])
-    decision = inquiry.decision(oracle)
+    decision, forbidden = inquiry.decision(oracle), event["forbidden"]
     computed: dict[str, Json] = {
         "oracle_name": oracle.question.name,
         "oracle_type": oracle.question.kind,
         "result_digest": digest(event["facts"]),
-        "decision": decision_fields(decision.holds, decision.reason, forbidden=event["forbidden"]),
+        "decision": decision_fields(decision.holds, decision.reason, forbidden=forbidden),
         "capabilities_required": list(oracle.needs),
         "anti_gaming_notes": list(oracle.notes),
     }

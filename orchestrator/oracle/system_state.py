@@ -140,9 +140,8 @@ class BootOracle(Oracle[BootIs]):
         missing = [name for name in ("completed", "animation_over", "packages") if not facts[name]]
         if self.asked.starts is not None and facts["starts"] != self.asked.starts:
             missing.append(f"{self.asked.starts} starts, but it had {facts['starts']}")
-        return Decision(
-            not missing, f"not met: {', '.join(missing)}" if missing else "the phone is up"
-        )
+        reason = f"not met: {', '.join(missing)}" if missing else "the phone is up"
+        return Decision(not missing, reason)
 
 
 CAPABILITIES = {

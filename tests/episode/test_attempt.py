@@ -185,7 +185,7 @@ def ring(stage: Stage) -> Callable[[], Any]:
     """A turn in which somebody calls."""
 
     def turn() -> Any:
-        stage.device.console.gsm("call", "5550123")
+        stage.device.console.ask("gsm call 5550123")
         return DONE
 
     return turn
