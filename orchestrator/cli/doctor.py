@@ -18,22 +18,18 @@ from .arguments import AsJson, Runs
 from .exit_codes import Exit
 
 
-def doctor(
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
-    """Say what a run would record of this machine.
+def doctor(runs: Runs = RUNS, as_json: AsJson = False) -> None:
+    """Show what a run would record of this machine.
 
-    And what is missing, and what to do about it. Exit 0 where a run can start, whatever is missing;
-    1 where none can.
+    Also what is missing and what to do about it. Exit 0 if a run can start, 1 if none can.
 
     Example: emufarm doctor --json
     """
     facts = gather(runs)
     findings = examine(facts)
     if as_json:
-        told = {"facts": facts, "findings": [asdict(finding) for finding in findings]}
-        sys.stdout.write(json.dumps(told, indent=2, sort_keys=True) + "\n")
+        result = {"facts": facts, "findings": [asdict(finding) for finding in findings]}
+        sys.stdout.write(json.dumps(result, indent=2, sort_keys=True) + "\n")
     else:
         show(facts, findings, wide(Console()))
     if any(finding.level == "cannot run" for finding in findings):

@@ -48,8 +48,8 @@ def build(
     Example: emufarm image build sim-api34
     """
     builder = _builder(base_image, accept_licence)
-    told = build_only(builder, build_inputs(builder, load_profile(profile)), fresh=no_cache)
-    typer.echo(json.dumps(told, indent=2, sort_keys=True))
+    hashes = build_only(builder, build_inputs(builder, load_profile(profile)), fresh=no_cache)
+    typer.echo(json.dumps(hashes, indent=2, sort_keys=True))
 
 
 @app.command()
@@ -87,7 +87,7 @@ def verify(profile: Profile, base_image: BaseImage = BASE_IMAGE) -> None:
 def listed(
     as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
 ) -> None:
-    """Say for each profile what image the engine has, and whether it can be used.
+    """List each profile with the image that the engine has, and whether it can be used.
 
     Example: emufarm image list
     """
@@ -119,8 +119,8 @@ def push(
 
 
 def _builder(base_image: str = BASE_IMAGE, accept_licence: bool = False) -> ImageBuilder:
-    return ImageBuilder(connect(), _say, base_image=base_image, accept_licence=accept_licence)
+    return ImageBuilder(connect(), _notify, base_image=base_image, accept_licence=accept_licence)
 
 
-def _say(line: str) -> None:
+def _notify(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
