@@ -1,4 +1,4 @@
-"""The exit codes of every command."""
+"""Names the exit codes of all commands; each command chooses its own."""
 
 from __future__ import annotations
 

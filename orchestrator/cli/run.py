@@ -1,4 +1,4 @@
-"""`emufarm run` and `emufarm resume`: run cases, show the progress and the report."""
+"""`emufarm run` and `emufarm resume`: run cases, show progress and report, choose the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Performs an agent's action on the phone, once, and describes it for the input trace."""
+"""Performs an agent's action once, describes it for the trace, and detects taps that cut adb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resets the phone to its snapshot and proves it; an unproven reset ends the attempt.
+"""Resets the phone to its snapshot, with proof: loads it again, then restarts the emulator.
 
 The recovery ladder: reconnect, load, load again, restart the emulator from its golden copy, restart
 again. Every rung and every part of the proof is a `reset` event; an attempt continues only if the

@@ -1,4 +1,4 @@
-"""A slot: pairs of a device and its worker, one after another while another may do better.
+"""A slot: starts one pair after another, with growing pauses, until it is done or is given up.
 
 How a pair is made and ended is the backend's. Here is what all backends share: when the next pair
 starts, when the slot is given up, and what is reported of it.

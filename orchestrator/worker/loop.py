@@ -1,4 +1,4 @@
-"""The worker's loop: boots its device, plays leased attempts, renews leases and commits bundles."""
+"""The worker's loop: boots its device, plays and commits attempts, restarts worn emulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes what dead runs left on the engine; objects are found by label, living runs are spared.
+"""Removes what dead runs left on the engine; decides by label and lock whether a run is dead.
 
 containers   removed, running or not
 volume       sealed evidence on it is brought to the run's folder first, where there is one
