@@ -9,6 +9,9 @@ import typer
 
 CasesFolder = Annotated[Path, typer.Argument(help="Folder of cases.")]
 RunName = Annotated[str, typer.Argument(help="A run's name or its folder.", metavar="RUN")]
+RunOrBundle = Annotated[
+    str, typer.Argument(help="A run's name or folder, or a bundle's.", metavar="RUN|BUNDLE")
+]
 Runs = Annotated[Path, typer.Option(help="Where runs are kept.")]
 Devices = Annotated[int, typer.Option(help="Phones at once; 0: twice the cores, at most 8.")]
 Noise = Annotated[int | None, typer.Option(help="Restless phones, by this seed.")]

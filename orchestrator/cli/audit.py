@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
 from ..errors import UsageError
 from ..evidence.audit.runs import audit as audit_run
 from ..farm.runs import RUNS, find_run
-from .arguments import AsJson, Runs
+from .arguments import AsJson, RunOrBundle, Runs
 from .exit_codes import Exit
+from .output import print_json
 
 
-def audit(
-    run: Annotated[
-        str, typer.Argument(help="A run's name or folder, or a bundle's.", metavar="RUN|BUNDLE")
-    ],
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+def audit(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None:
     """Hold every bundle of a run against the rules of evidence.
 
     Offline. Exit 0 where nothing is wrong, 1 with a line for each finding where something is. The
@@ -35,7 +27,7 @@ def audit(
     if not audited.bundles:
         raise UsageError(f"there is no bundle in {folder}: name a run's folder")
     if as_json:
-        sys.stdout.write(json.dumps(asdict(audited), indent=2) + "\n")
+        print_json(asdict(audited))
     else:
         for finding in audited.findings:
             typer.echo(str(finding))

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..cases.load import LoadedCase, load_cases
 from ..cases.new_case import write_new
@@ -16,17 +15,12 @@ from ..farm.runner import PUBLIC_CASES, RUNS
 from ..folders import find_cases
 from .arguments import CasesFolder, Devices, Selection
 from .exit_codes import Exit
+from .output import table
 from .progress import ProgressDisplay
-from .table import table
 
 app = typer.Typer(help="List, write and prove cases.", no_args_is_help=True)
 
 HEAD = ("id", "tags", "variants", "channel", "steps", "seconds")
-
-
-@app.callback()
-def cases() -> None:
-    """List, write and prove cases."""
 
 
 @app.command("list")
@@ -90,7 +84,7 @@ def check(
 
     Example: emufarm cases check cases/public -k sms
     """
-    with ProgressDisplay(Console()) as progress:
+    with ProgressDisplay() as progress:
         checked = check_cases(folder, devices=devices, seed=seed, k=k, runs=runs, on_event=progress)
     _show(checked)
 

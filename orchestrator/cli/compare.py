@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 import typer
@@ -15,6 +13,7 @@ from ..report.compare.table import show
 from ..report.table import wide
 from .arguments import AsJson, Runs, Selection
 from .exit_codes import Exit
+from .output import print_json
 
 
 def compare(
@@ -42,7 +41,7 @@ def compare(
     """
     found = compare_runs(a, b, k=k, common=common, across_images=across_images, runs=runs)
     if as_json:
-        sys.stdout.write(json.dumps(found.as_json(), indent=2, sort_keys=True) + "\n")
+        print_json(found.as_json())
     else:
         show(found, wide(Console()))
     if fail_if_worse and found.worse:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..farm.runner import RUNS
 from ..farm.serve import serve
@@ -26,7 +25,7 @@ def coordinator(
 
     Example: emufarm coordinator runs/20310512-091500-ab12cd --port 8000
     """
-    with ProgressDisplay(Console()) as progress:
+    with ProgressDisplay() as progress:
         finished = serve(run, host=host, port=port, runs=runs, on_event=progress)
     if not finished:
         raise typer.Exit(Exit.INFRASTRUCTURE)

@@ -20,11 +20,6 @@ WORDS = {True: "ok", False: "FAIL", None: "skip"}
 DEFAULT_TOKEN = Path.home() / ".emulator_console_auth_token"
 
 
-@app.callback()
-def device() -> None:
-    """Ask a phone that adb reaches."""
-
-
 @app.command()
 def check(
     serial: Annotated[str, typer.Option("-s", "--serial", help="As `adb devices` lists it.")],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from ..image.bake_steps import bake_phone, prove_phone
 from ..pins.host import host_facts
 from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
+from .output import notify
 
 ControlPort = Annotated[int, typer.Option(help="The supervisor's port.")]
 TokenFile = Annotated[Path, typer.Option(help="Holds the supervisor's secret.")]
@@ -42,12 +42,12 @@ def bake(
     wanted = load_profile(profile)
     apk_files = {apk.package: (apks or Path()) / f"{apk.package}.apk" for apk in wanted.apks}
     phone = _booted(control_port, control_token_file, boot)
-    baked = bake_phone(phone, wanted, secrets.token_hex(8), _notify, apk_files)
+    baked = bake_phone(phone, wanted, secrets.token_hex(8), notify, apk_files)
     cpu = host_facts()["cpu"]["model"]
     facts = {**asdict(baked), "host_cpu": cpu if isinstance(cpu, str) else f"unknown: {cpu['why']}"}
     # First what was learned, then the end: a phone that hangs at its end is the engine's to see.
     typer.echo(json.dumps(facts))
-    _notify("switching the phone off")
+    notify("switching the phone off")
     phone.console.kill()
 
 
@@ -65,7 +65,7 @@ def prove(
     --control-token-file control.token
     """
     held = read_lock(lock)
-    prove_phone(_booted(control_port, control_token_file, boot), held, _notify)
+    prove_phone(_booted(control_port, control_token_file, boot), held, notify)
     typer.echo(json.dumps({"proven": held.digest}))
 
 
@@ -74,8 +74,4 @@ def _booted(port: int, token_file: Path, seconds: float) -> Device:
         token = token_file.read_text(encoding="ascii").strip()
     except (OSError, UnicodeError) as error:
         raise UsageError(f"cannot read the secret in {token_file}: {error}") from error
-    return wait_booted(attach(port, token, seconds, _notify), seconds, _notify)
-
-
-def _notify(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    return wait_booted(attach(port, token, seconds, notify), seconds, notify)

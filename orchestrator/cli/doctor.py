@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 
@@ -16,6 +14,7 @@ from ..farm.runner import RUNS
 from ..report.table import wide
 from .arguments import AsJson, Runs
 from .exit_codes import Exit
+from .output import print_json
 
 
 def doctor(runs: Runs = RUNS, as_json: AsJson = False) -> None:
@@ -28,8 +27,7 @@ def doctor(runs: Runs = RUNS, as_json: AsJson = False) -> None:
     facts = gather(runs)
     findings = examine(facts)
     if as_json:
-        result = {"facts": facts, "findings": [asdict(finding) for finding in findings]}
-        sys.stdout.write(json.dumps(result, indent=2, sort_keys=True) + "\n")
+        print_json({"facts": facts, "findings": [asdict(finding) for finding in findings]})
     else:
         show(facts, findings, wide(Console()))
     if any(finding.level == "cannot run" for finding in findings):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -16,6 +15,7 @@ from ..image.docker_verify import image_status
 from ..image.docker_verify import push as push_image
 from ..image.docker_verify import verify as verify_image
 from ..pins.profile import images_folder, load_profile, profile_names
+from .output import notify, print_json
 
 app = typer.Typer(help="Container images of phones: build, bake, verify, list, push.",
                   no_args_is_help=True)  # fmt: skip
@@ -31,11 +31,6 @@ Accept = Annotated[
 Fresh = Annotated[bool, typer.Option("--no-cache", help="Take nothing from earlier builds.")]
 
 
-@app.callback()
-def image() -> None:
-    """Container images of phones: build, bake, verify, list, push."""
-
-
 @app.command()
 def build(
     profile: Profile,
@@ -49,7 +44,7 @@ def build(
     """
     builder = _builder(base_image, accept_licence)
     hashes = build_only(builder, build_inputs(builder, load_profile(profile)), fresh=no_cache)
-    typer.echo(json.dumps(hashes, indent=2, sort_keys=True))
+    print_json(hashes)
 
 
 @app.command()
@@ -119,8 +114,4 @@ def push(
 
 
 def _builder(base_image: str = BASE_IMAGE, accept_licence: bool = False) -> ImageBuilder:
-    return ImageBuilder(connect(), _notify, base_image=base_image, accept_licence=accept_licence)
-
-
-def _notify(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    return ImageBuilder(connect(), notify, base_image=base_image, accept_licence=accept_licence)

@@ -12,7 +12,7 @@ from ..folders import find_cases
 from ..plan.plan import Plan
 from ..settings import RunSettings
 from .arguments import CasesFolder, Selection
-from .table import table
+from .output import table
 
 HEAD = ("episode", "seed", "seconds")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console, Group
@@ -29,14 +28,13 @@ REFRESHES_S = 4
 class ProgressDisplay:
     """Shows a run's events: live, as plain lines, or not at all. Call it with each event."""
 
-    def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        self._console = console
-        self._quiet = quiet
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(quiet=quiet)
         self._view: Callable[[], dict[str, Any]] | None = None
         self._live: Live | None = None
-        if console.is_terminal and not quiet:
+        if self._console.is_terminal and not quiet:
             self._live = Live(
-                get_renderable=self._table, console=console, refresh_per_second=REFRESHES_S
+                get_renderable=self._table, console=self._console, refresh_per_second=REFRESHES_S
             )
 
     def __enter__(self) -> Self:
@@ -44,12 +42,7 @@ class ProgressDisplay:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._live is not None:
             self._live.stop()
 
@@ -64,8 +57,7 @@ class ProgressDisplay:
                     self.notify(line)
 
     def notify(self, text: str) -> None:
-        if not self._quiet:
-            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _line(self, event: Event) -> str:
         """Trouble is always shown; a decision only where there is no live table."""

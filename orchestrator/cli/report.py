@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from ..farm.runs import RUNS, find_run, latest_run
 from ..report import build
+from ..report.model import Report
 from ..report.table import show, wide
 from .arguments import AsJson, Runs
 
@@ -41,9 +43,13 @@ def report(
     """
     chosen = find_run(run, runs) if run else latest_run(runs)
     written = build.write(chosen)
-    result = replace(written, gate=build.gate(written.coverage, min_coverage))
+    shown = replace(written, gate=build.gate(written.coverage, min_coverage))
+    show_report(shown, chosen, as_json=as_json)
+
+
+def show_report(report: Report, folder: Path, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.buffer.writelines(build.serialized(result))
-        return
-    show(result, wide(Console()))
-    typer.echo(f"report     {chosen / build.NAME}")
+        sys.stdout.buffer.writelines(build.serialized(report))
+    else:
+        show(report, wide(Console()))
+        typer.echo(f"report     {folder / build.NAME}")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..farm.reproduction import Reproduction
 from ..farm.reproduction import reproduce as reproduce_run
 from ..farm.runner import RUNS
 from .arguments import AgentCardFile, BackendName, Devices, Noise, RunName, Runs
 from .exit_codes import Exit
+from .output import print_json, table
 from .progress import ProgressDisplay
-from .table import table
 
 
 def reproduce(
@@ -44,7 +41,7 @@ def reproduce(
 
     Example: emufarm reproduce runs/20310512-091500-ab12cd --episodes 5 --noise 3
     """
-    with ProgressDisplay(Console(stderr=as_json), quiet=as_json) as progress:
+    with ProgressDisplay(quiet=as_json) as progress:
         done = reproduce_run(
             run,
             episodes=episodes,
@@ -60,8 +57,7 @@ def reproduce(
     same = done.compared.same
     if as_json:
         facts = {"one": str(done.first), "other": str(done.second), "same": same}
-        text = json.dumps({**facts, **asdict(done.compared)}, indent=2, sort_keys=True)
-        sys.stdout.write(text + "\n")
+        print_json({**facts, **asdict(done.compared)})
     else:
         show(done, typer.echo)
     if not same:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..farm.runner import PUBLIC_CASES, RUNS
 from ..farm.runner import resume as resume_run
 from ..farm.runner import run as run_cases
 from ..farm.runs import Run
-from ..report import build
-from ..report.table import show, wide
 from ..settings import RunSettings
 from .arguments import (
     AgentCardFile,
@@ -28,6 +24,7 @@ from .arguments import (
 )
 from .exit_codes import Exit
 from .progress import ProgressDisplay
+from .report import show_report
 
 MinSuccess = Annotated[
     float | None,
@@ -61,7 +58,7 @@ def run(
 
     Example: emufarm run cases/public --agent reference --devices 4 --seed 7
     """
-    with ProgressDisplay(Console(stderr=as_json), quiet=as_json) as progress:
+    with ProgressDisplay(quiet=as_json) as progress:
         done = run_cases(
             folder,
             agent=agent,
@@ -94,7 +91,7 @@ def resume(
 
     Example: emufarm resume runs/20310512-091500-ab12cd
     """
-    with ProgressDisplay(Console(stderr=as_json), quiet=as_json) as progress:
+    with ProgressDisplay(quiet=as_json) as progress:
         done = resume_run(run, devices=devices, runs=runs, on_event=progress)
     _conclude(done, min_success, as_json)
 
@@ -102,11 +99,7 @@ def resume(
 def _conclude(done: Run, min_success: float | None, as_json: bool) -> None:
     """Show the report and exit, once the progress has left the terminal."""
     report = done.report()
-    if as_json:
-        sys.stdout.buffer.writelines(build.serialized(report))
-    else:
-        show(report, wide(Console()))
-        typer.echo(f"report     {done.folder / build.NAME}")
+    show_report(report, done.folder, as_json=as_json)
     if not report.complete:
         typer.echo(f"incomplete because of infrastructure: emufarm resume {done.folder}", err=True)
         raise typer.Exit(Exit.INFRASTRUCTURE)

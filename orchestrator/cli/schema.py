@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..report import schemas
-from .table import table
+from .output import table
 
 
 def schema(

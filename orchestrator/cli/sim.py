@@ -19,6 +19,7 @@ from ..fleet.local.process import shell_exit_code
 from ..folders import cache_folder
 from ..image.simphone import simphone
 from ..image.wheelhouse import wheelhouse
+from .output import notify
 
 app = typer.Typer()
 
@@ -91,7 +92,7 @@ def sdk(
 
     Example: emufarm sim sdk --out images/sdk
     """
-    house = wheels or wheelhouse(cache_folder(), lambda line: typer.echo(line, err=True))
+    house = wheels or wheelhouse(cache_folder(), notify)
     made = asdict(simphone().pack_sdk(out, house))
     typer.echo(json.dumps(made, indent=2, sort_keys=True, default=str))
 

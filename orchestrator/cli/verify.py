@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -16,17 +13,12 @@ from ..evidence import attempt, manifest
 from ..farm.runs import RUNS, find_run
 from ..plan.store import FILE as PLAN
 from ..report.verify.run import Proof, verify_bundle, verify_run
-from .arguments import AsJson, Runs
+from .arguments import AsJson, RunOrBundle, Runs
 from .exit_codes import Exit
+from .output import print_json
 
 
-def verify(
-    run: Annotated[
-        str, typer.Argument(help="A run's name or folder, or a bundle's.", metavar="RUN|BUNDLE")
-    ],
-    runs: Runs = RUNS,
-    as_json: AsJson = False,
-) -> None:
+def verify(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None:
     """Check every byte and every decision of a run, offline.
 
     The journal's chain and seal, every manifest and digest, every oracle's decision from its raw
@@ -37,8 +29,7 @@ def verify(
     """
     proof = proven(find_run(run, runs))
     if as_json:
-        facts = {"verified": not proof.problems, **asdict(proof)}
-        sys.stdout.write(json.dumps(facts, indent=2, sort_keys=True) + "\n")
+        print_json({"verified": not proof.problems, **asdict(proof)})
     else:
         show(proof)
     if proof.problems:

@@ -3,3 +3,7 @@
 It uses the standard library only and imports nothing of the farm, so that it can be the one program
 of a device image.
 """
+
+
+class SupervisorError(Exception):
+    """The supervisor cannot continue; its text is the last line of its output."""

@@ -12,10 +12,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import SupervisorError
 from .adb import write_private
 from .children import Reaper, adopt_orphans
 from .device import TAIL_LIMIT, SupervisedDevice, SupervisorSettings
-from .errors import SupervisorError
 from .logs import keep_short
 from .server import ControlRequest, ControlResponse, as_json, refused, serve, token_matches
 

@@ -9,7 +9,7 @@ import socket
 from base64 import b64encode
 from pathlib import Path
 
-from .errors import SupervisorError
+from . import SupervisorError
 
 TOKEN_NAME = ".emulator_console_auth_token"
 
@@ -26,9 +26,8 @@ SERVER_ENV = {
 
 def write_console_token(home: Path) -> str:
     """Write the token that the console will require; an empty file would switch the check off."""
-    path = home / TOKEN_NAME
     token = b64encode(secrets.token_bytes(12)).decode()
-    write_private(path, token)
+    write_private(home / TOKEN_NAME, token)
     return token
 
 
@@ -83,20 +82,13 @@ async def _exchange(
             writer.close()
 
 
-def port_is_free(port: int) -> bool:
-    """Whether a listener could be bound on loopback now."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
 def require_free(ports: dict[str, int]) -> None:
+    """SupervisorError where a listener could not be bound on loopback now."""
     for name, port in ports.items():
-        if not port_is_free(port):
-            raise SupervisorError(
-                f"the {name} port {port} is in use; end its owner or name another"
-            )
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError as error:
+                text = f"the {name} port {port} is in use; end its owner or name another"
+                raise SupervisorError(text) from error

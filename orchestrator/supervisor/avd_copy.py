@@ -15,20 +15,13 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from .errors import SupervisorError
+from . import SupervisorError
 
 LOCKS = ("multiinstance.lock", "hardware-qemu.ini.lock", "snapshot.lock")
 _FICLONE = 0x40049409
 _STEP = 16 * 1024 * 1024
 _ZEROS = bytes(64 * 1024)  # copied as a hole
-_NO_CLONE = {
-    errno.EOPNOTSUPP,
-    errno.EXDEV,
-    errno.EINVAL,
-    errno.ENOTTY,
-    errno.ENOSYS,
-    errno.EPERM,
-}
+_NO_CLONE = {errno.EOPNOTSUPP, errno.EXDEV, errno.EINVAL, errno.ENOTTY, errno.ENOSYS, errno.EPERM}
 
 Stop = Callable[[], bool]
 

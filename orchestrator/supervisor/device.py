@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from . import SupervisorError
 from .adb import (
     SERVER_ENV,
     TOKEN_NAME,
@@ -23,7 +24,6 @@ from .adb import (
 )
 from .avd_copy import check_golden, fresh_copy, snapshot_sha256
 from .children import Child, Reaper
-from .errors import SupervisorError
 
 VERSION_S = 40.0  # for a program to print its version, without which a pin cannot be checked
 SERVER_S = 30.0  # for the adb server to answer
@@ -149,8 +149,7 @@ class SupervisedDevice:
         self.state = "ended"
 
     def facts(self) -> dict[str, object]:
-        s = self.settings
-        alive = self.emulator is not None and self.emulator.running
+        s, emulator = self.settings, self.emulator
         return {
             "state": self.state,
             "known": self.known,
@@ -164,7 +163,7 @@ class SupervisedDevice:
             "ports": {"adb_server": s.adb_port, "console": s.console_port},
             "console_token": self.console_token,
             "console_token_path": str(s.home.resolve() / TOKEN_NAME),
-            "pid": self.emulator.pid if alive and self.emulator else None,
+            "pid": emulator.pid if emulator is not None and emulator.running else None,
             "exit_code": self.last_exit,
             "restarts": self.restarts,
             "adb_restarts": self.adb_restarts,

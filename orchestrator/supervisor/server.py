@@ -10,23 +10,13 @@ import hmac
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import parse_qsl, urlsplit
 
 TOKEN_HEADER = "x-emufarm-token"
 _HEAD_LIMIT = 8192
 _BODY_LIMIT = 4096
 _READ_SECONDS = 5.0
-_REASONS = {
-    200: "OK",
-    400: "Bad Request",
-    401: "Unauthorized",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    409: "Conflict",
-    413: "Content Too Large",
-    500: "Internal Server Error",
-    503: "Service Unavailable",
-}
 
 
 @dataclass(frozen=True)
@@ -56,8 +46,8 @@ def refused(status: int, sentence: str) -> ControlResponse:
 
 
 class _RefusedError(Exception):
-    def __init__(self, answer: ControlResponse) -> None:
-        self.answer = answer
+    def __init__(self, status: int, sentence: str) -> None:
+        self.answer = refused(status, sentence)
 
 
 def token_matches(given: str, token: str) -> bool:
@@ -72,7 +62,7 @@ async def serve(port: int, handle: Handler) -> asyncio.Server:
         try:
             answer = await _answer(reader, handle)
             head = (
-                f"HTTP/1.1 {answer.status} {_REASONS[answer.status]}\r\n"
+                f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\n"
                 f"Content-Type: {answer.kind}\r\nContent-Length: {len(answer.body)}\r\n"
                 "Cache-ControlApi: no-store\r\nConnection: close\r\n\r\n"
             )
@@ -107,20 +97,20 @@ async def _read(reader: asyncio.StreamReader) -> ControlRequest:
     first, *lines = head[:-4].split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or words[2] not in ("HTTP/1.1", "HTTP/1.0") or not words[1].startswith("/"):
-        raise _RefusedError(refused(400, "not an HTTP/1.1 request"))
+        raise _RefusedError(400, "not an HTTP/1.1 request")
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or not name or name != name.strip() or name.lower() in headers:
-            raise _RefusedError(refused(400, "a header is malformed or repeated"))
+            raise _RefusedError(400, "a header is malformed or repeated")
         headers[name.lower()] = value.strip()
     if "transfer-encoding" in headers:
-        raise _RefusedError(refused(400, "a body needs a Content-Length"))
+        raise _RefusedError(400, "a body needs a Content-Length")
     length = headers.get("content-length", "0")
     if not (length.isascii() and length.isdecimal()):
-        raise _RefusedError(refused(400, "Content-Length is not a number"))
+        raise _RefusedError(400, "Content-Length is not a number")
     if len(length) > 9 or int(length) > _BODY_LIMIT:
-        raise _RefusedError(refused(413, f"the body is longer than {_BODY_LIMIT} bytes"))
+        raise _RefusedError(413, f"the body is longer than {_BODY_LIMIT} bytes")
     await reader.readexactly(int(length))
     target = urlsplit(words[1])
     return ControlRequest(

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.files import tree_sha256
+from orchestrator.supervisor import SupervisorError
 from orchestrator.supervisor.avd_copy import (
     clear_stale_locks,
     copy_file,
     fresh_copy,
     snapshot_sha256,
 )
-from orchestrator.supervisor.errors import SupervisorError
 
 
 def test_holes_stay_holes(tmp_path: Path) -> None:

@@ -1,14 +1,26 @@
-"""Formats rows as aligned text, for a terminal and for a pipe alike."""
+"""What commands print: tables as aligned text, JSON, and lines of progress."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Sequence
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """For a terminal and for a pipe alike."""
     cells = [list(head), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in cells
     )
+
+
+def print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, sort_keys=True))
+
+
+def notify(line: str) -> None:
+    """Print a line of progress to stderr, since stdout is for the result."""
+    print(line, file=sys.stderr, flush=True)
