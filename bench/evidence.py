@@ -1,10 +1,9 @@
-"""What does a step's evidence weigh, by kind, and what does storing each thing once save?
+"""Measures the size of a step's evidence by kind, and what storing each file once saves.
 
     .venv/bin/python bench/evidence.py RUN [--deflate 40]
 
-Reads a run's bundles; runs nothing. `packed` is what travels from worker to coordinator.
-`--deflate` says what compressing so many of the pictures again, pixel for pixel, would save and
-cost.
+Only reads a run's bundles. `packed` is the size of what a worker sends to the coordinator.
+`--deflate N` shows what it would save and cost to compress N of the pictures again without loss.
 """
 
 from __future__ import annotations

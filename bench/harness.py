@@ -1,11 +1,11 @@
-"""What does the harness cost beside the phone it drives: by step, and by attempt?
+"""Measures the time and CPU that the harness adds to the phone's own, per step and per attempt.
 
     .venv/bin/python bench/harness.py [--repeats 2] [-k 'smoke or note_create or sms_reply']
 
-The real worker in this process on one simulated phone, the real coordinator in another. What the
-phone is waited for is heard on the device room (`Device.listen`), steps are cut by the bundles' own
-time stamps, CPU is the kernel's account. Compare lines of one run with each other, not runs with
-each other: machines are noisy.
+Runs the real worker in this process on one simulated phone, and the real coordinator in another
+process. `Device.listen` measures the time spent waiting for the phone, the time stamps in the
+bundles delimit the steps, and the kernel counts the CPU time. Compare lines of one run with each
+other, not runs with each other: machines are noisy.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How fast is the system image's hash beside the contract's own shell pipeline?
+"""Compares the speed of the system image's hash with that of the contract's own shell pipeline.
 
     .venv/bin/python bench/image_hash.py [--megabytes 2048] [--rounds 3] [--below FOLDER]
 
-Makes a tree like a real image's (a few large files, many small ones), then hashes it in turns with
-the real pipeline and with ours: both must print the same. Exit 1 where they differ, or where ours
-is not 1.8 times as fast. The tree was just written, so it is read from memory, by both.
+Makes a tree like a real image's (a few large files, many small ones), then hashes it alternately
+with the real pipeline and with ours. Exits 1 if the two hashes differ, or if ours is not 1.8
+times as fast. The tree was just written, so both read it from memory.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""What does a run of 100,000 episodes cost, to report and to resume?
+"""Measures the time and memory of a report and of a resume for a run of 100,000 episodes.
 
     .venv/bin/python bench/large.py [--cases 1000] [--repeats 50] [--times 3] [--at FOLDER]
 
-Two runs are made without a phone, in a minute or two: plan.json by the product's own plan, the
-journal line by line by its own schedule and writer, in two segments, with infra retries, losses,
-returned leases and device starts. One is decided and sealed; the other is left at 95 % with leases
-open, and its bundles' folders are there, empty, since a resume looks through their names.
+Makes two runs without a phone, in a minute or two. The product's own code writes plan.json and each
+line of the journal, in two segments, with infra retries, losses, returned leases and device starts.
+The first run is decided and sealed. The second is left at 95 % with leases open; the folders of its
+bundles exist but are empty, since a resume only lists them.
 
-Then, each in a process of its own: the report of the first (`report.write`), and the second opened
-until the first lease is granted (`read_plan`, `open_run`, `lease`). Seconds and CPU (user and
-system) are from the process's start, imports included; memory is its peak. Exits 1 beyond limits.
+Then measures, each in a process of its own, the report of the first run (`report.write`) and the
+resume of the second until the first lease is granted (`read_plan`, `open_run`, `lease`). Seconds
+and CPU (user and system) count from the start of the process, with imports; memory is its peak.
+Exits 1 if a limit is exceeded.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How close does the coordinator bring a run to the shortest time it could take?
+"""Compares the makespan of a run with the lower bound of every schedule.
 
     .venv/bin/python bench/makespan.py [--episodes 240] [--workers 8] [--mean 2.6] [--seed 0]
 
-The real coordinator on a real socket, durable commits on, and workers as processes of their own
-with the real client and real sealed bundles; only the attempt is a wait. Its lengths have a heavy
-tail; their mean is that of an attempt on the simulated phone, the shortest there is (harness.py
-prints it). No schedule can beat max(all of it shared evenly, the longest alone). Beside what is
-measured stands what the order alone would give if leases and commits cost nothing: longest first,
-and in chance orders. Exits 1 where more than 1.03 of the bound is measured.
+Runs the real coordinator on a real socket with durable commits, and workers as processes of their
+own with the real client and real sealed bundles; only the attempt is replaced by a wait. The
+lengths of the waits have a heavy tail. Their mean is that of an attempt on the simulated phone
+(harness.py prints it); attempts on other phones take longer. No schedule can beat
+max(sum / workers, longest). Also prints the makespan of the order if leases and commits cost nothing, for longest first and for
+random orders. Exits 1 if the measured makespan exceeds 1.03 times the bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a simulated phone costs, and what the device room's way of asking it saves.
+"""Measures what a simulated phone costs, and what the device room's plain socket saves.
 
     .venv/bin/python bench/phone.py [--rounds 300]
 

@@ -1,4 +1,4 @@
-"""Where a test of this session needs a Docker engine, one answers: a given one, or one of ours."""
+"""Provides a Docker engine to tests that need one: a given one, or one that the session starts."""
 
 from __future__ import annotations
 

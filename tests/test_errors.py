@@ -1,4 +1,4 @@
-"""An unknown name is answered with the known names that it may have meant."""
+"""An unknown name is answered with similar known names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's words are sorted within their groups, and each is explained once."""
+"""The words of CONTRIBUTING.md are sorted within their groups, and each is explained once."""
 
 from __future__ import annotations
 

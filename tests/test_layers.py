@@ -1,4 +1,4 @@
-"""What import-linter's contracts cannot say: who may import code that is not ours."""
+"""Import rules that import-linter cannot express: which module may import which vendor library."""
 
 import ast
 import sys

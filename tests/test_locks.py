@@ -1,4 +1,4 @@
-"""A lock has one holder at a time, and none once that one has ended."""
+"""A lock has one holder at a time, and is free once its holder has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two packages: one version, every requirement used, every requirement locked."""
+"""The two packages have one version, and every requirement is used and locked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schemas in docs/schema/ are those of the models, and every document keeps to its own."""
+"""The schemas in docs/schema/ are those of the models, and every document matches its schema."""
 
 from __future__ import annotations
 

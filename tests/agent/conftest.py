@@ -1,4 +1,4 @@
-"""One booted phone for the session, as it was baked before each test."""
+"""One booted phone for the session, reset to its baked state before each test."""
 
 from __future__ import annotations
 

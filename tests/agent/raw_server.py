@@ -1,4 +1,4 @@
-"""A server on a real socket that answers HTTP, or whatever else it is told to."""
+"""A server on a real socket that answers HTTP, or any other bytes that a test gives it."""
 
 from __future__ import annotations
 

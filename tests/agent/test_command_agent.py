@@ -1,4 +1,4 @@
-"""A program is an agent by JSON lines; whatever it does instead is its own fault, and ends."""
+"""A program that speaks JSON lines is an agent; anything else that it does is its own fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent behind a URL is one by POSTs; whatever it does instead is its own fault, and ends."""
+"""A server that answers POSTs is an agent; anything else that it does is its own fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever an agent says is one of our actions, or refused with a reason that it can act on."""
+"""An agent's reply becomes one of our actions, or is refused with a reason that it can act on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts and chance on a phone, by the actions that any agent has."""
+"""The scripted and the random agent on a phone, with the actions that every agent has."""
 
 from __future__ import annotations
 

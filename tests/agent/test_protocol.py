@@ -1,4 +1,4 @@
-"""The agent is blind: it is shown a goal and a screen, and nothing that says which case this is."""
+"""An agent sees a goal and a screen, and nothing from which it could identify the case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script is played by ordinary actions on what is seen, and given up where it is not."""
+"""A script is played with ordinary actions on visible elements, and given up if one is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which agent a word names is known before anything is provisioned."""
+"""An agent's spec is resolved before anything is provisioned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case that is right, as text, and a folder to break it in."""
+"""A correct case as text, and a folder in which tests break it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm cases` and `emufarm plan`, as somebody at a terminal meets them."""
+"""The commands `emufarm cases` and `emufarm plan`, as a user runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mistake is told at once, by file and line, with what to write instead."""
+"""Every mistake is reported at once, by file and line, with what to write instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases that come with emufarm: each is whole for any seed, and strict by its look."""
+"""The cases that come with emufarm are complete for any seed, and strict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A script is a list of steps, one verb each; what is none says what to write."""
+"""A script is a list of steps with one verb each; anything else is refused with what to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A seed gives a case its words: always the same ones, and each param its own."""
+"""A seed determines a case's values: always the same ones, and each param has its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm doctor`: the facts a run would record, what is missing, and whether one can start."""
+"""`emufarm doctor` prints facts that a run would record, what is missing, and if one can start."""
 
 from __future__ import annotations
 

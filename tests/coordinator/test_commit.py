@@ -1,4 +1,4 @@
-"""A commit: verified, durable, written down once; late ones kept and never scored."""
+"""A commit is verified, durable and recorded once; a late one is kept and never scored."""
 
 from __future__ import annotations
 

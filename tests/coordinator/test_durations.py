@@ -1,4 +1,4 @@
-"""How long an episode is expected to take."""
+"""The expected duration of an episode."""
 
 from __future__ import annotations
 

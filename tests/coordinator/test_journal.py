@@ -1,4 +1,4 @@
-"""The journal gives back what was made durable, or says where it was broken."""
+"""The journal returns what was made durable, or reports where it was broken."""
 
 from __future__ import annotations
 

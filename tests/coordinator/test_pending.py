@@ -1,4 +1,4 @@
-"""What waits for a lease stands in the order that a plain sorted list would give."""
+"""Pending episodes are in the order of a plain sorted list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker is told whether its case is proven on this image: whose fault a strange phone is."""
+"""A lease says whether its case is proven on this image; blame for an odd phone depends on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coordinator killed at any moment: nothing acknowledged is lost, nothing is decided twice."""
+"""When a coordinator is killed at any moment, no acknowledged commit is lost or decided twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who gets which episode, and what follows: pure decisions on a state made of events."""
+"""Scheduling decisions: which worker gets which episode, and what follows. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However workers come, fail, return and vanish: the schedule's laws hold."""
+"""The schedule's invariants hold for any order of joining, failing, returning and lost workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API's contract, on a real socket: who may ask, how much, and in which words."""
+"""The contract of the HTTP API on a real socket: access, size limits and messages."""
 
 from __future__ import annotations
 

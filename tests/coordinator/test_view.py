@@ -1,4 +1,4 @@
-"""The time left is shown once this run has shown its pace."""
+"""The remaining time is shown once this run has shown its pace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phones to hold the transport against: the simulated one, and Debian's own adbd in a container."""
+"""Phones for tests of the transport: the simulated one, and Debian's own adbd in a container."""
 
 from __future__ import annotations
 

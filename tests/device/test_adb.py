@@ -1,4 +1,4 @@
-"""Files by adbutils, with our deadline and our faults."""
+"""File transfers with adbutils, with our deadlines and faults."""
 
 from __future__ import annotations
 

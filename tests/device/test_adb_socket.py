@@ -1,4 +1,4 @@
-"""One request over the adb server: whole answers with an exit code, or a fault."""
+"""A request to the adb server returns a complete answer with an exit code, or raises a fault."""
 
 from __future__ import annotations
 

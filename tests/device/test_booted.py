@@ -1,4 +1,4 @@
-"""What only a phone that runs can show: ports, clocks, databases, lost connections, many calls."""
+"""What only a running phone can show: ports, clocks, databases, lost connections, many calls."""
 
 from __future__ import annotations
 

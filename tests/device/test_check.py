@@ -1,4 +1,4 @@
-"""How expectations are looked at and written down."""
+"""How expectations are checked and recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console's replies, in whatever pieces they come."""
+"""The console's replies are read in whatever pieces they arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated phone keeps the device contract, and a phone that breaks it is told by name."""
+"""The simulated phone keeps the device contract, and each breach of it is reported by name."""
 
 from __future__ import annotations
 

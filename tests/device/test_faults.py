@@ -1,4 +1,4 @@
-"""adb's words become reasons, whatever prefix they come with."""
+"""adb's messages are mapped to reasons, with any prefix."""
 
 from __future__ import annotations
 

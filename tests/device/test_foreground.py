@@ -1,4 +1,4 @@
-"""What is in front, and what is notified, in every form that phones print it."""
+"""The foreground app and the notifications, in every form in which phones print them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed calls over the shell: each trap of the phone's own output, by name."""
+"""Typed calls over the shell, with each pitfall of the phone's output by name."""
 
 from __future__ import annotations
 

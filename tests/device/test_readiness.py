@@ -16,7 +16,7 @@ def no_pause(_: float) -> None:
 
 def test_a_booted_phone_misses_nothing(booted: FakeAdb, device: Device) -> None:
     assert missing(device.shell) == ()
-    assert wait_ready(device.shell, 1).ready
+    assert wait_ready(device.shell, 60).ready
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The device room's view of a supervisor, over the real one."""
+"""The supervisor's client in the device room, against the real supervisor."""
 
 from __future__ import annotations
 

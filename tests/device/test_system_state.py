@@ -1,4 +1,4 @@
-"""What services say of themselves is read for one thing each; what lacks it is no answer."""
+"""The output of system services is parsed for one value each; output without it is no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The farm as the quicker tests of runs have it, and on a Docker engine."""
+"""The farm of the quicker run tests, and the farm on a Docker engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The farm on a Docker engine, and a hand that reaches into it while it runs."""
+"""The farm on a Docker engine, with means to disturb it while it runs."""
 
 from __future__ import annotations
 

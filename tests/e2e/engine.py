@@ -1,4 +1,4 @@
-"""A real Docker engine on a bare machine: installed, started, restarted, ended.
+"""Installs, starts, restarts and ends a real Docker engine on a bare machine.
 
 Where one answers already it is used, and left as it is. Ours has its own state and bridge, so it
 may be restarted in mid-run. Nothing is pulled: bases are made by debootstrap, once, and kept with

@@ -1,4 +1,4 @@
-"""The whole farm on a real engine: what `make e2e-docker` shows."""
+"""The whole farm on a real engine; `make e2e-docker` runs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedded fleet, whole: what takes minutes and is run by `make e2e_local`."""
+"""Whole runs on this machine that take minutes; `make e2e_local` runs them."""
 
 from __future__ import annotations
 

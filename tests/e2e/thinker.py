@@ -1,4 +1,4 @@
-"""An agent that is met in the middle of an attempt: after its first action it thinks until told.
+"""An agent that pauses in the middle of an attempt: after its first action it waits for a signal.
 
 It runs on this machine, where the workers' containers reach it, and knows them by their addresses.
 """

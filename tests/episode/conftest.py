@@ -1,4 +1,4 @@
-"""Booted phones for the session: one as it was baked before each test, one to play attempts on."""
+"""Booted phones for the session: one that is reset before each test, one to play attempts on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An attempt on a real simulated phone, with agents that live in the test."""
+"""Plays an attempt on a real simulated phone, with agents that live in the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did the agent do to the phone, by what it touched?"""
+"""What an agent's action did to the phone, judged by the element that it touched."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Where the farm takes an agent's container away, that is infrastructure, before and after it
-acted; whatever an agent does to itself is its own."""
+"""If the farm removes an agent's container, that is infrastructure, before and after it acted;
+what an agent does to itself is its own fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an attempt comes to, and what of it stands in its bundle, by how it went."""
+"""The judgement and the bundle of an attempt, for each way that it can go."""
 
 from __future__ import annotations
 

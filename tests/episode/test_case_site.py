@@ -1,4 +1,4 @@
-"""The case's site serves its files, forgets nothing that it was sent, and ends."""
+"""The case's site serves its files, records every request, and ends."""
 
 from __future__ import annotations
 

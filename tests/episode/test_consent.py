@@ -1,4 +1,4 @@
-"""Every word between agent and user has its line, and the user's names its rule."""
+"""Every message between agent and user is recorded, and the user's replies name their rule."""
 
 from __future__ import annotations
 

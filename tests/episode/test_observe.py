@@ -1,4 +1,4 @@
-"""What a step's screen event says of a phone that is turned, and of one that does not say."""
+"""The screen event of a step, for a phone that is rotated and for one that does not report it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reset is proven or there is no attempt; each rung of the ladder is told."""
+"""Without a proven reset there is no attempt; each rung of the ladder is recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated user answers by its rules, always the same, and consents to nothing else."""
+"""The simulated user answers by its rules, deterministically, and consents to nothing else."""
 
 from __future__ import annotations
 

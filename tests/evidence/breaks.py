@@ -1,4 +1,4 @@
-"""For each rule of the auditor, what breaks it and no other."""
+"""For each rule of the auditor, a change that breaks this rule and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as the farm leaves it: every kind of line in it, and nothing wrong."""
+"""A run as the farm writes it, with every kind of line and no mistakes."""
 
 from __future__ import annotations
 

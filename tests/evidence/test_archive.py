@@ -1,4 +1,4 @@
-"""A bundle arrives whole and as it was, or not at all, whoever sends it."""
+"""A bundle is unpacked complete and unchanged, or not at all, for any sender."""
 
 from __future__ import annotations
 

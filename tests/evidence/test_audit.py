@@ -1,4 +1,4 @@
-"""The auditor finds nothing in what the farm writes, and each rule where it is broken."""
+"""The auditor finds nothing wrong in what the farm writes, and finds each rule that is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`emufarm audit` as a stranger runs it: a folder in, an exit code and lines out."""
+"""The command `emufarm audit`: its arguments, output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle takes whatever it is given, as JSON that anybody reads, or says that it cannot."""
+"""A bundle writes any given value as portable JSON, or reports that it cannot."""
 
 from __future__ import annotations
 

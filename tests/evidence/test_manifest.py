@@ -1,4 +1,4 @@
-"""A seal names every byte of a bundle, and verify finds whatever is not as it was."""
+"""A seal covers every byte of a bundle, and verification finds every change."""
 
 from __future__ import annotations
 

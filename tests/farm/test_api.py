@@ -1,4 +1,4 @@
-"""The Python API: its documentation runs, in a script and where an event loop is running."""
+"""The examples of the Python API run, in a script and inside a running event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which phones do the control agents get?"""
+"""Which phones the control agents get."""
 
 from __future__ import annotations
 

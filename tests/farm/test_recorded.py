@@ -1,4 +1,4 @@
-"""A run goes on as it was started, whatever the command is told later."""
+"""A resumed run keeps its recorded settings, whatever flags are given later."""
 
 from __future__ import annotations
 

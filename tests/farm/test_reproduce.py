@@ -1,4 +1,4 @@
-"""A run again: which episodes are drawn, and the new run's name."""
+"""Reproducing a run: which episodes are drawn, and the new run's name."""
 
 from __future__ import annotations
 

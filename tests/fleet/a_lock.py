@@ -1,4 +1,4 @@
-"""A small checkout of its own: a lock, and wheels of the names that it pins."""
+"""A small checkout with a lock and wheels of the packages that it pins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents' images for the tests, and what can be done inside a container of theirs."""
+"""Builds agents' images for the tests, and runs programs inside their containers."""
 
 from __future__ import annotations
 

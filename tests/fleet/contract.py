@@ -1,4 +1,4 @@
-"""What every backend's fleet does: one suite, run by test_contract_<backend>.py on each of them.
+"""The contract suite of fleets, which test_contract_<backend>.py runs on each backend.
 
 A backend is tried through a `Trial`: its pairs are made by the backend itself, their workers follow
 a script (stand_in_worker.py), and the trial reaches into them as a fault would.

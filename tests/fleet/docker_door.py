@@ -1,4 +1,4 @@
-"""A door before the engine's socket: closed, the engine is away; nothing in it is touched."""
+"""A proxy before the engine's socket that can cut it off without touching the engine."""
 
 from __future__ import annotations
 

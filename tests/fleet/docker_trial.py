@@ -1,4 +1,4 @@
-"""Docker fleets whose containers are stand-ins, and what is on the engine because of them.
+"""Docker fleets whose containers are stand-ins, and the objects that they have on the engine.
 
 As a program it is a fleet to be killed: `python -m tests.fleet.docker_trial FOLDER SCRIPT` prints
 `up` once its pair is at work, or its first worker has left.

@@ -1,4 +1,4 @@
-"""Local fleets whose workers are stand-ins, and what is on this machine because of them.
+"""Local fleets whose workers are stand-ins, and the processes that they have on this machine.
 
 As a program it is a fleet to be killed: `local_trial.py GOLDEN_HOME AVD SNAPSHOT TMP COUNT` prints
 its work folder, then `up` once every pair has its worker.

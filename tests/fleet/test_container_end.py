@@ -1,4 +1,4 @@
-"""How a container ended, in words."""
+"""The description of a container's end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent in an image, on a real engine: what it can reach, what it is told, how its end is."""
+"""An agent in an image on a real engine: what it can reach, what it knows, how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine that does not answer: for a while, or for too long."""
+"""An engine that does not answer, for a short time or for too long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only pairs of containers do: they share a namespace, are confined, and may be removed."""
+"""What is specific to pairs of containers: shared namespaces, confinement, removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a killed run left on the engine goes, its evidence is kept, and another run's stays."""
+"""Objects of a killed run are removed from the engine; its evidence and other runs are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A device on this machine ends with whoever started it, however that ends."""
+"""A device on this machine ends with its starter, in whatever way that ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only pairs on this machine do: they are processes, and nothing of them outlives ours."""
+"""What is specific to pairs of processes: none of them outlives ours."""
 
 from __future__ import annotations
 

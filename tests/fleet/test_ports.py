@@ -1,4 +1,4 @@
-"""Ports of local phones, claimed so that nobody takes another's."""
+"""Ports of local phones are claimed exclusively."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work folders: one a run, gone with it; a dead run's is swept, a living one's never."""
+"""Work folders: one for each run, removed with it; those of dead runs are swept, others never."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where images are made for the tests of this folder, and one that was baked there."""
+"""A folder for the images of these tests, and one baked image in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated phone behind a lie that real ones tell: it boots cold whatever it was to load."""
+"""A simulated phone with a fault of real ones: it boots cold instead of loading a snapshot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine of our own whose disk is full but for a little, apart from any other's.
+"""A separate Docker engine whose disk is almost full.
 
 In a network namespace of its own: an engine takes the machine's docker0 for its own, and without a
 bridge it even removes another's.

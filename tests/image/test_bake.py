@@ -1,4 +1,4 @@
-"""Images on a real engine: baked and proven, or nothing at all."""
+"""An image on a real engine is baked and proven, or nothing is left."""
 
 from __future__ import annotations
 

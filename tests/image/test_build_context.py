@@ -1,4 +1,4 @@
-"""A build's files, arguments and tag follow from the profile and the code alone."""
+"""A build's files, arguments and tag follow from the profile and the code only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine says of a build, and what a person is told of it."""
+"""The engine's build messages, and what a user is shown of them."""
 
 from __future__ import annotations
 

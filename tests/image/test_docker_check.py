@@ -1,4 +1,4 @@
-"""What is in an image, what it says of itself, and what its lock says: any difference is told."""
+"""Differences between an image's contents, its labels and its lock are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The golden AVD: baked once, proven, found again by its digest, never used broken."""
+"""A golden AVD is baked once, proven, found again by its digest, and never used when broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image, its labels, its lock and its name in a registry: whichever lies, it is told."""
+"""A false label, lock or registry name of an image is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheelhouse, by a real pip and a small index of files: once for a lock, nothing else's."""
+"""The wheelhouse with a real pip and a small file index: filled once a lock, with nothing else."""
 
 from __future__ import annotations
 

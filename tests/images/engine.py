@@ -1,4 +1,4 @@
-"""A real engine, by its command line: builds and containers that are removed with the test."""
+"""Builds images and runs containers on a real engine; each is removed with its test."""
 
 from __future__ import annotations
 

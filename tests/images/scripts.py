@@ -1,4 +1,4 @@
-"""The programs of an image's build, which stand outside of the package."""
+"""Imports the programs of an image's build, which are outside of the package."""
 
 from __future__ import annotations
 

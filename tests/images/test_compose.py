@@ -1,4 +1,4 @@
-"""compose.py and check_libraries.py: what an unpacked SDK must be, and what it becomes."""
+"""compose.py and check_libraries.py: what an unpacked SDK must contain, and its final layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""images/fetch.py: what is not as pinned is one sentence, and nothing of it is unpacked."""
+"""images/fetch.py reports a mismatch with the pins in one sentence, and unpacks nothing of it."""
 
 from __future__ import annotations
 

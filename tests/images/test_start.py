@@ -1,4 +1,4 @@
-"""images/start.py: a machine that cannot is told at once, in words that the farm classifies."""
+"""images/start.py reports at once what the machine lacks, in messages that the farm classifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""images/worker/Dockerfile on a real engine: small, locked, at home on a read-only root."""
+"""The image of images/worker/Dockerfile is small, locked and runs on a read-only root."""
 
 from __future__ import annotations
 

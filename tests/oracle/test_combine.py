@@ -1,4 +1,4 @@
-"""What an attempt's oracles say together, from their events alone."""
+"""The combined result of an attempt's oracles, computed from their events only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts and decisions from raw results alone, as phones print them and as nobody should."""
+"""Facts and decisions computed from raw results only, both usual and malformed ones."""
 
 from __future__ import annotations
 

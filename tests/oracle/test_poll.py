@@ -1,4 +1,4 @@
-"""When an oracle's answer is the last word, and what is written of it."""
+"""When an oracle's verdict is final, and what is recorded of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A query is put again where only the transport failed, within bounds, and that is written down."""
+"""A query is repeated only after a transport failure, within limits, and that is recorded."""
 
 from __future__ import annotations
 

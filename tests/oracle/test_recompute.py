@@ -1,4 +1,4 @@
-"""A decision follows from what was kept of it, for every kind of question, and only from that."""
+"""A decision can be recomputed from its recorded evidence only, for every kind of question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An image's lock, as a bake would write it."""
+"""An image lock as a bake writes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was tested: by its card where it has one, and never by a guess."""
+"""The identity of an agent comes from its card if it has one, and is never guessed."""
 
 from __future__ import annotations
 

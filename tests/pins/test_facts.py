@@ -1,4 +1,4 @@
-"""Host, code and files: what is told is true, and what cannot be told says why."""
+"""Facts about host, code and files are true, and a missing fact has a reason."""
 
 from __future__ import annotations
 

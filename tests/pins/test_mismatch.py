@@ -1,4 +1,4 @@
-"""A device is the one that its lock names, or each pin that differs is told with both values."""
+"""Each pin that differs between a device and its lock is reported with both values."""
 
 from __future__ import annotations
 

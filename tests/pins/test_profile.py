@@ -1,4 +1,4 @@
-"""Profiles: read strictly, refused in one sentence, digested by what they say."""
+"""Profiles are read strictly, refused in one sentence, and digested by their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases are proven on which image: what nobody looked at is not called proven."""
+"""Which cases are proven on which image; a case that was not checked is not called proven."""
 
 from __future__ import annotations
 

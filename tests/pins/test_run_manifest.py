@@ -1,4 +1,4 @@
-"""The run's two documents: every key other tools ask for, and nothing made up."""
+"""The run's two documents have every key that other tools need, and no invented value."""
 
 from __future__ import annotations
 

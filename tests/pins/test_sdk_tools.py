@@ -1,4 +1,4 @@
-"""The SDK's tools: asked where they are, and where they are not that is said."""
+"""The versions of the SDK's tools, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system image's hashes: the contract's recipe to the byte, and one that may travel."""
+"""The system image's two hashes: the contract's recipe to the byte, and a portable one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan depends on its cases and settings and on nothing else; a changed one is not read."""
+"""A plan depends only on its cases and settings, and a changed plan is refused."""
 
 from __future__ import annotations
 

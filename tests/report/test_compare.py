@@ -1,4 +1,4 @@
-"""Two runs are compared only in what both were asked, and what is unknown stays unknown."""
+"""Two runs are compared only on the episodes that both have, and unknown answers stay unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each control must come to; anything else breaks the case or leaves it unproven."""
+"""The expected ending of each control agent; any other breaks the case or leaves it unproven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests and intervals of a paired difference, held against other people's numbers."""
+"""Tests and intervals of a paired difference, compared with published and independent numbers."""
 
 from __future__ import annotations
 

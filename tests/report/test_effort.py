@@ -1,4 +1,4 @@
-"""Steps and seconds: of whom, and how sure."""
+"""Means and medians of steps and seconds, with their intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs are the same where every episode ended the same and every oracle read the same."""
+"""Two runs are equal if every episode ended equally and every oracle read equal facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other programs read of a run: rows and test cases, whatever an agent wrote into them."""
+"""The CSV and JUnit exports of a run are safe for any text that an agent wrote."""
 
 from __future__ import annotations
 

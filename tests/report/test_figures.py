@@ -1,4 +1,4 @@
-"""No figure shrinks its denominator in silence."""
+"""No figure silently leaves episodes out of its denominator."""
 
 from __future__ import annotations
 

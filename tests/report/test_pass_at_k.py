@@ -1,4 +1,4 @@
-"""Succeeding in k tries: per case, then over cases, of what could be told."""
+"""The chance of success in k tries, per case and then over cases, of conclusive episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A journal whose chain is whole must also be one that a coordinator could have written."""
+"""A journal with an unbroken chain must also be one that a coordinator could have written."""
 
 from __future__ import annotations
 

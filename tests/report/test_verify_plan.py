@@ -1,4 +1,4 @@
-"""A plan whose digest is right may still have been chosen: its values must follow from its seed."""
+"""The values of a plan must follow from its seed, even if its digest is right."""
 
 from __future__ import annotations
 

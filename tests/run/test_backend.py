@@ -1,4 +1,4 @@
-"""Which backend a run gets, and what is said of it, on a machine where no Docker engine answers."""
+"""Which backend a run gets, and how it is reported, on a machine without a Docker engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cases check` as a person runs it, and what a later run says of the proofs."""
+"""The command `cases check`, and how a later run reports its proofs."""
 
 from __future__ import annotations
 

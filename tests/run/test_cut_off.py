@@ -1,4 +1,4 @@
-"""An agent that cuts adb off through the phone's own switches has done it itself, once."""
+"""An agent that cuts adb off through the phone's own settings is blamed for it, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real run leaves behind keeps to the schemas, and other programs can read it."""
+"""The documents of a real run match their schemas, and other programs can read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole run with an agent that is not trusted with this machine: it is called over HTTP."""
+"""A whole run with an agent that is called over HTTP and not trusted with this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is interrupted: nobody is blamed for it, and it goes on where it was."""
+"""An interrupted run blames nobody and can be resumed."""
 
 from __future__ import annotations
 

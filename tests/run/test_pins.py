@@ -1,4 +1,4 @@
-"""What a whole run says of its phone, its code and its agent: all of it, sealed with the run."""
+"""A run's manifest describes its phone, code and agent completely, and is sealed with the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run proves itself: whatever is changed in its folder is found, however well it is hidden."""
+"""Verification finds every change in a run's folder, even a consistent forgery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same plan on other phones comes to the same, unless a case reads what is a phone's own."""
+"""The same plan has the same results on other phones, unless a case reads device-specific data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One episode's road, end to end: what can go wrong on it, and whose fault that is."""
+"""One episode from end to end: what can go wrong, and who is to blame."""
 
 from __future__ import annotations
 

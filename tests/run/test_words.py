@@ -1,4 +1,4 @@
-"""What a person reads when a run cannot begin or cannot go on."""
+"""The messages to a user when a run cannot start or cannot continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A golden AVD, and supervisors over the stand-in emulator that end with their test."""
+"""A golden AVD, and supervisors of the stand-in emulator that end with their test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stand-in emulator for the supervisor's tests: a console, a child of its own, a way to die.
+"""A stand-in emulator for the supervisor's tests, with a console, a child process and ways to die.
 
 How it behaves is said by the file `behaviour` in its AVD, so a re-copied AVD behaves anew.
 """

@@ -1,4 +1,4 @@
-"""A supervisor as a process, over the stand-in emulator and the real adb."""
+"""A supervisor process with the stand-in emulator and the real adb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs that stay short while a child writes on."""
+"""Logs stay short while a child keeps writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supervisor over a stand-in emulator and the real adb server, from outside."""
+"""The supervisor with a stand-in emulator and the real adb server, tested from outside."""
 
 from __future__ import annotations
 

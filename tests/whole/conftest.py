@@ -1,4 +1,4 @@
-"""A phone as a user has it: its own processes, its own adb server, the real adb."""
+"""A phone as a user has it, with its own processes and adb server, and the real adb."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A person with a phone in hand, at the far end of adb: reads what is shown, taps what is read."""
+"""Plays a person who uses a phone over adb: reads what is shown, taps what is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the README has a newcomer type works as it stands; what cannot work says why, at once."""
+"""The commands in README work as written; a command that cannot work says why at once."""
 
 from __future__ import annotations
 

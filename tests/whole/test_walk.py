@@ -1,4 +1,4 @@
-"""A person's day on the phone, by what is visible, and then the snapshot: as if it never was."""
+"""A person uses the phone by what is visible; loading the snapshot then undoes everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A phone that was baked, and a coordinator with a run for it."""
+"""A baked phone, and a coordinator with a run for it."""
 
 from __future__ import annotations
 

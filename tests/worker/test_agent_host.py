@@ -1,4 +1,4 @@
-"""Workers ask for agents in containers where they ask for all else; the fleet makes them."""
+"""A worker asks the coordinator for an agent's container, and the fleet makes it."""
 
 from __future__ import annotations
 

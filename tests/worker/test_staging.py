@@ -1,4 +1,4 @@
-"""A bundle in staging is whole wherever its worker is killed, or it is not sent."""
+"""A bundle in staging is complete, or it is not sent, wherever its worker was killed."""
 
 from __future__ import annotations
 
