@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +14,25 @@ from tests.device.fakes import SERIAL, FakeAdb, FakeConsole, answer
 
 FOCUSED = answer("  mCurrentFocus=Window{1 u0 com.x/com.x.Main}\n")
 BOOT_ID = "01234567-89ab-cdef-0123-456789abcdef"
+
+
+@dataclass
+class Hands:
+    """The hands of a clock that only the test moves."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def hands(monkeypatch: pytest.MonkeyPatch) -> Hands:
+    """Every deadline of the farm is on this clock: a slow machine uses up no time."""
+    stopped = Hands()
+    clock = SimpleNamespace(monotonic=stopped.monotonic)
+    monkeypatch.setattr("orchestrator.device.deadline.time", clock)
+    return stopped
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
-"""Pictures that are whole, and trees that may be absent."""
+"""Screenshots are complete, and element trees may be absent."""
 
 from __future__ import annotations
 
 import io
+import socket
 import zlib
 
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image
 from orchestrator.device import Device
 from orchestrator.device.screen import check_png
 from orchestrator.device.uitree import Bounds, extract_xml, parse_tree
+from tests.device.conftest import Hands
 from tests.device.fakes import FakeAdb, answer, fail, hang, reason
 
 
@@ -143,10 +145,15 @@ def test_a_dump_that_hangs_is_a_warning(adb: FakeAdb, device: Device) -> None:
     assert "timeout" in (device.screen.tree(tries=1, timeout=0.05).warning or "")
 
 
-def test_the_time_is_for_all_tries_together(adb: FakeAdb, device: Device) -> None:
-    adb.shell(DUMP, hang)
-    assert device.screen.tree(tries=5, timeout=0.05).elements is None
-    assert adb.asked.count(f"shell,v2,raw:{DUMP}") == 1
+def test_the_time_is_for_all_tries_together(adb: FakeAdb, device: Device, hands: Hands) -> None:
+    def slow(connection: socket.socket) -> None:
+        hands.now += 20
+        connection.sendall(NO_IDLE)
+        hang(connection)
+
+    adb.shell(DUMP, slow)
+    assert device.screen.tree(tries=5, timeout=30).elements is None
+    assert adb.asked.count(f"shell,v2,raw:{DUMP}") == 2
 
 
 def test_a_lost_phone_is_a_fault_and_not_an_empty_screen(adb: FakeAdb, device: Device) -> None:

@@ -1,14 +1,15 @@
-"""What a load of a snapshot must show, against a phone that is a script."""
+"""What loading a snapshot must prove, against a scripted phone."""
 
 from __future__ import annotations
 
 import json
+import socket
 from dataclasses import asdict
 
 import pytest
 
 from orchestrator.device import Device, DeviceFault
-from tests.device.conftest import BOOT_ID
+from tests.device.conftest import BOOT_ID, Hands
 from tests.device.fakes import FakeAdb, FakeConsole, answer, fail, hang
 from tests.device.test_screen import picture
 
@@ -20,6 +21,7 @@ PLANT = (
     f" echo file=$(cat {FILE}); echo property=$(getprop {PROPERTY})"
 )
 GONE = answer(code=1)
+WHOLE_S = 60.0  # that a load may take
 
 
 class Loadable:
@@ -75,19 +77,31 @@ def test_a_marker_is_none_where_it_is_not_there_or_not_asked_for(
     assert proof.marker is None
 
 
-def test_an_ok_without_a_new_connection_is_no_load(loadable: Loadable, device: Device) -> None:
-    with pytest.raises(DeviceFault, match="still transport 1") as error:
-        device.snapshots.load("clean", nonce="n0nce", seconds=0.1)
+def test_an_ok_without_a_new_connection_is_no_load(
+    loadable: Loadable, device: Device, hands: Hands
+) -> None:
+    with pytest.raises(DeviceFault, match="in 60 s: still transport 1") as error:
+        load_in_vain(device, hands)
     assert error.value.reason == "snapshot_failed"
 
 
 def test_a_phone_that_hung_before_must_have_a_new_connection_too(
-    loadable: Loadable, device: Device
+    loadable: Loadable, device: Device, hands: Hands
 ) -> None:
     """Its old connection is known although its shell says nothing."""
     loadable.adb.shell(PLANT, fail("closed"))
-    with pytest.raises(DeviceFault, match="still transport 1"):
-        device.snapshots.load("clean", nonce="n0nce", seconds=0.1)
+    with pytest.raises(DeviceFault, match="in 60 s: still transport 1"):
+        load_in_vain(device, hands)
+
+
+def load_in_vain(device: Device, hands: Hands) -> None:
+    """No new connection comes, however often it is asked for, and then the time is up."""
+    pauses = iter([0.0, 0.0, WHOLE_S])
+
+    def pause(_: float) -> None:
+        hands.now += next(pauses)
+
+    device.snapshots.load("clean", nonce="n0nce", seconds=WHOLE_S, pause=pause)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +151,18 @@ def test_a_frame_is_waited_for(loadable: Loadable, device: Device) -> None:
     assert not proof.frame.uniform
 
 
-def test_a_display_that_stays_black_is_told(loadable: Loadable, device: Device) -> None:
+def test_a_display_that_stays_black_is_told(
+    loadable: Loadable, device: Device, hands: Hands
+) -> None:
     loadable.adb.shell("screencap -p", answer(picture(colours=1)))
-    proof = device.snapshots.load("clean", nonce="n0nce", seconds=0.3, pause=loadable.pause)
+
+    def pause(seconds: float) -> None:
+        hands.now += 3  # of the 10 s that a picture has
+        loadable.pause(seconds)
+
+    proof = device.snapshots.load("clean", nonce="n0nce", seconds=WHOLE_S, pause=pause)
     assert proof.frame.uniform
+    assert loadable.adb.asked.count("shell,v2,raw:screencap -p") == 5
 
 
 @pytest.mark.parametrize(
@@ -168,10 +190,22 @@ def test_a_lost_phone_may_be_loaded_without_sentinels(loadable: Loadable, device
     assert (proof.file_gone, proof.property_gone, proof.clock_before) == (None, None, None)
 
 
-def test_a_phone_that_is_not_ready_in_time_is_a_fault(loadable: Loadable, device: Device) -> None:
-    loadable.adb.shell("dumpsys window", hang)
-    with pytest.raises(DeviceFault, match="focus") as error:
-        device.snapshots.load("clean", nonce="n0nce", seconds=0.1, pause=loadable.pause)
+def test_a_phone_that_is_not_ready_in_time_is_a_fault(
+    loadable: Loadable, device: Device, hands: Hands
+) -> None:
+    """The new connection comes in the last second; that and more goes by without an answer."""
+
+    def late(seconds: float) -> None:
+        hands.now = WHOLE_S - 0.5
+        loadable.pause(seconds)
+
+    def silent(connection: socket.socket) -> None:
+        hands.now = WHOLE_S + 1
+        hang(connection)
+
+    loadable.adb.shell("dumpsys window", silent)
+    with pytest.raises(DeviceFault, match=r"60 s after the load of clean: .*focus") as error:
+        device.snapshots.load("clean", nonce="n0nce", seconds=WHOLE_S, pause=late)
     assert error.value.reason == "not_ready"
 
 
