@@ -15,9 +15,9 @@ from .output import print_json
 
 
 def audit(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None:
-    """Hold every bundle of a run against the rules of evidence.
+    """Check every bundle of a run against the rules of evidence.
 
-    Offline. Exit 0 where nothing is wrong, 1 with a line for each finding where something is. The
+    Works offline. Exit 0 if nothing is wrong, 1 with a line for each finding otherwise. The
     rules are in docs/evidence.md.
 
     Example: emufarm audit runs/20310512-091500-ab12cd

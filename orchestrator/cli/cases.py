@@ -28,7 +28,7 @@ def list_(
     folder: Annotated[Path, typer.Argument(help="Where the cases are.")] = Path("cases"),
     k: Selection = "",
 ) -> None:
-    """List the cases below a folder, or say what is wrong with any.
+    """List the cases below a folder, or report their mistakes.
 
     Example: emufarm cases list cases/public -k "files and not attack"
     """
@@ -56,7 +56,7 @@ def new(
     id: Annotated[str, typer.Argument(help="Its name: lower-case letters, digits and _.")],
     folder: Annotated[Path, typer.Option(help="Where its folder goes.")] = Path("cases/public"),
 ) -> None:
-    """Write a commented case that works, to be changed into another.
+    """Write a commented, working case as a template for a new one.
 
     Example: emufarm cases new file_tidy
     """
@@ -99,7 +99,7 @@ def _show(checked: CheckedCases) -> None:
     known = {*checked.proven, *(finding.case for finding in broken)}
     if part := [case for case in checked.cases if case not in known]:
         typer.echo(
-            f"-k leaves out a variant of {', '.join(part)}: that proves nothing of the whole"
+            f"-k leaves out a variant of {', '.join(part)}: that does not prove the whole case"
         )
     if any(finding.proven is False for finding in broken):
         raise typer.Exit(Exit.NO)

@@ -36,9 +36,9 @@ def check(
         "runs/device-check"
     ),
 ) -> None:
-    """Hold a phone against every expectation that the farm has of one.
+    """Check a phone against every expectation that the farm has of one.
 
-    Prints each expectation with what was seen; exit 0 if all hold, 1 if one does not.
+    Prints each expectation with what the phone showed; exit 0 if all hold, 1 if one does not.
 
     Example: emufarm device check -s emulator-5554 --destructive
     """
@@ -52,14 +52,14 @@ def check(
     skipped = [finding for finding in findings if finding.holds is None]
     typer.echo(
         f"{len(findings) - len(failed) - len(skipped)} hold, {len(failed)} do not, "
-        f"{len(skipped)} were not looked at; recordings in {folder}"
+        f"{len(skipped)} were not checked; recordings in {folder}"
     )
     if not passed(findings):
         raise typer.Exit(Exit.NO)
 
 
 def _must_be_listed(phone: Device) -> None:
-    """A phone in a bad state is what the check is for; one that nobody knows is a typing error."""
+    """UsageError for an unknown phone; a phone in a bad state is for the check to report."""
     try:
         phone.adb_socket.state()
     except DeviceFault as fault:

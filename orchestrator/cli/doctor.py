@@ -45,8 +45,8 @@ def show(facts: Facts, findings: list[Advice], console: Console) -> None:
         console.print(f"\n{finding.level.upper()}  {finding.what}", markup=False, highlight=False)
         console.print(f"  {finding.do}", markup=False, highlight=False)
     stopped = any(finding.level == "cannot run" for finding in findings)
-    word = "no run can start here" if stopped else "a run can start here: make smoke"
-    console.print(f"\n{word}", highlight=False)
+    conclusion = "no run can start here" if stopped else "a run can start here: make smoke"
+    console.print(f"\n{conclusion}", highlight=False)
 
 
 def _rows(prefix: str, facts: Facts) -> list[tuple[str, str]]:

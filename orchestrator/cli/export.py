@@ -34,7 +34,7 @@ def export(
     Example: emufarm export runs/20310512-091500-ab12cd --csv episodes.csv --junit junit.xml
     """
     if csv is None and xml is None:
-        raise UsageError("nothing to write; say --csv FILE, --junit FILE, or both")
+        raise UsageError("nothing to write; give --csv FILE, --junit FILE, or both")
     if csv == xml:
         raise UsageError(f"--csv and --junit both go to {csv}; name two files")
     results = read_results(find_run(run, runs))

@@ -54,9 +54,9 @@ def bake(
     accept_licence: Accept = False,
     no_cache: Fresh = False,
 ) -> None:
-    """Build, boot, set up, save, commit; prove it in a fresh container; then name and lock it.
+    """Build, boot, set up, save and commit an image, prove it in a new container, and lock it.
 
-    Whatever fails leaves no name and nothing else on the engine.
+    A failure leaves neither a name nor anything else on the engine.
 
     Example: emufarm image bake pixel-api34 --accept-licence
     """
@@ -67,15 +67,15 @@ def bake(
 
 @app.command()
 def verify(profile: Profile, base_image: BaseImage = BASE_IMAGE) -> None:
-    """Hold the image against its lock, hash what is in it, and prove that it starts as baked.
+    """Check the image against its lock, hash its contents, and prove that it starts as baked.
 
-    Exit 0 if all holds, 20 with what does not.
+    Exit 0 if all of it holds, 20 with what does not.
 
     Example: emufarm image verify sim-api34
     """
     lock = verify_image(_builder(base_image), load_profile(profile))
     assert lock.container is not None
-    typer.echo(f"{lock.container.tag} is what was baked, and starts as it was")
+    typer.echo(f"{lock.container.tag} is the image that was baked, and starts as baked")
 
 
 @app.command("list")

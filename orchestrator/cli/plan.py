@@ -28,7 +28,7 @@ def plan(
 ) -> None:
     """Show the frozen plan that `emufarm run` would execute.
 
-    The same arguments make the same plan, wherever and whenever.
+    The same arguments always make the same plan, on every machine.
 
     Example: emufarm plan --seed 7 --repeats 3 -k "messages and attack"
     """

@@ -115,7 +115,7 @@ def devices(view: dict[str, Any]) -> Table:
 
 
 def time_left(seconds: float | None) -> str:
-    """Nothing while nobody knows."""
+    """Empty while it is unknown."""
     return "" if seconds is None else f"left {int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 

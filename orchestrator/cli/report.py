@@ -36,8 +36,8 @@ def report(
 ) -> None:
     """Compute a run's report again, write it, and show it.
 
-    It is made of the plan and the journal; docs/numbers.md says how each number is read. Exit 0
-    whatever it says.
+    It is computed from the plan and the journal; docs/numbers.md explains each number. Exit 0
+    whatever the result is.
 
     Example: emufarm report runs/20310512-091500-ab12cd
     """

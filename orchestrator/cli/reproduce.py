@@ -35,9 +35,9 @@ def reproduce(
 ) -> None:
     """Run a run's plan again, and compare episode by episode.
 
-    The new run stands beside it. Compared are outcome, violations, and the digest of every
-    oracle's facts. Exit 0 if all are equal, 1 if one differs, 20 if infrastructure kept an episode
-    of either run from an ending, 2 where the run cannot be run again.
+    The new run's folder is beside the old one. The command compares outcome, violations, and the
+    digest of every oracle's facts. Exit 0 if all are equal, 1 if one differs, 20 if an episode of
+    either run has no result because of infrastructure, 2 if the run cannot be run again.
 
     Example: emufarm reproduce runs/20310512-091500-ab12cd --episodes 5 --noise 3
     """
@@ -70,9 +70,9 @@ def show(done: Reproduction, echo: Callable[[str], object]) -> None:
         rows = [(d.episode, d.what, _brief(d.one), _brief(d.other)) for d in compared.differences]
         echo(table(("episode", "what", one.name, other.name), rows))
     if compared.missing:
-        echo(f"{other} has {len(compared.missing)} episodes less; nothing is said of those")
+        echo(f"{other} has {len(compared.missing)} episodes less, which are not compared")
     for episode in compared.untold:
-        echo(f"{episode}: infrastructure kept it from an ending")
+        echo(f"{episode}: no result because of infrastructure")
     different = len({difference.episode for difference in compared.differences})
     equal = compared.episodes - different - len(compared.untold)
     echo(
@@ -82,5 +82,5 @@ def show(done: Reproduction, echo: Callable[[str], object]) -> None:
 
 
 def _brief(text: str) -> str:
-    """Of a digest its beginning; names and outcomes are whole."""
+    """Shortens a digest; names and outcomes stay as they are."""
     return text[:16] if len(text) == 64 else text

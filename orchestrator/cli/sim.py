@@ -106,10 +106,10 @@ def _program() -> str:
 
 
 def _end_cleanly() -> None:
-    """However a person ends it, in the background of a script too, what it wrote is removed."""
+    """Every way to end it removes what it wrote, also in the background of a script."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup's word stands
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else nohup set it
         signal.signal(signal.SIGHUP, _interrupt)
 
 

@@ -1,4 +1,4 @@
-"""Proves cases: runs every case with control agents and judges whether it tells right from wrong.
+"""Proves cases: runs every case with control agents and judges whether it scores them as it should.
 
 Four control agents run every case, the reference twice, on phones with different noise. A case
 that one of them refutes is broken: it would score agents at random.

@@ -101,7 +101,7 @@ async def run_fleet(
 
 
 def report_commit(fleet: Fleet, event: Event) -> None:
-    """An attempt that infrastructure failed says nothing good of its device."""
+    """Does not count an attempt that infrastructure failed: its device may be broken."""
     if isinstance(event, AttemptCommitted) and not event.judgement.retried:
         fleet.committed(event.device)
 
@@ -121,7 +121,7 @@ def _send_held(client: CoordinatorClient, slot: Path) -> None:
     with lock_staging(slot):
         send_sealed(client, slot)
         if [path.name for path in slot.iterdir()] == [LOCK]:
-            shutil.rmtree(slot)  # nothing more is to come from it
+            shutil.rmtree(slot)  # its worker is dead and all of it is sent
 
 
 class FactReports:

@@ -134,6 +134,6 @@ def device_count(devices: int) -> int:
 
 
 def _latest(run: Run) -> Run:
-    """Its report also stands beside all runs, as the latest."""
+    """Also writes the report to the folder of all runs, as the latest."""
     report.publish(run.folder)
     return run

@@ -1,4 +1,4 @@
-"""Waits for a blocking call in a thread, to its end also where the waiter is cancelled."""
+"""Runs a blocking call in a thread and waits for its end, even if the waiter is cancelled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 async def finish(call: Callable[[], T], threads: Executor | None = None) -> T:
-    """The call's result, from one of these threads, else one of the loop's own.
+    """The call's result; it runs in one of these threads, or in one of the loop's own.
 
     A thread cannot be stopped, so the call must end by itself: a cancellation that comes meanwhile
     is raised once it has.

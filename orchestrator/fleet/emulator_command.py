@@ -1,4 +1,4 @@
-"""The emulator's command line, different in each slot where simulated phones are to be restless."""
+"""The emulator's command line, with a different noise seed in each slot where noise is asked for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class EmulatorCommand:
     noise: int | None = None
 
     def for_slot(self, number: int) -> list[str]:
-        """Under noise every slot's phone has a seed of its own."""
+        """With noise, every slot's phone has a seed of its own."""
         if self.noise is None:
             return list(self.words)
         return [*self.words, "-sim-noise", str(self.noise * 1000 + number)]

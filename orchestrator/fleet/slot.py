@@ -26,7 +26,7 @@ class Slot:
     `starts` of them the slot is given up; a disruption that is nobody's fault does not count.
 
     `run_pair` is one pair from its making to its end. It returns True once its worker has left for
-    good, and False where another device may do better.
+    good, and False if the slot should start another pair.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ from .wheelhouse import LOCKS
 DOCKERFILE = "Dockerfile.emulator"
 WORKER_DOCKERFILE = "images/worker/Dockerfile"
 NAME, WORKER_NAME = "emufarm-device", "emufarm-worker"
-# On the images that the stages before the last leave behind; nobody runs them.
+# On the images of all stages before the last; nobody runs them.
 STAGE_LABEL = "emufarm.stage"
 SYSTEM_IMAGE_FILE, SDK_FILE = "/opt/emufarm/system-image.json", "/opt/emufarm/sdk.json"
 _SDK = "images/sdk"  # the stand-in's zips, in the context

@@ -86,7 +86,7 @@ class Worker:
             identity = self.device.identity()
             pins = self.device.observed_pins(identity.fingerprint)
         except DeviceFault as fault:
-            if not self.stop.is_set():  # otherwise nobody waited for the boot
+            if not self.stop.is_set():  # else the boot was not waited for
                 self.client.device_failed("boot", fault.reason, str(fault))
             return False
         if wrong := mismatches(self.lock, pins):

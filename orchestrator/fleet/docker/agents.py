@@ -1,4 +1,4 @@
-"""Agents in images: a container for every attempt, on a network with its worker alone.
+"""Agents in images: a container for every attempt, on a network that it shares only with its worker.
 
 A slot has a network that reaches nothing, not even this machine; on it are the slot's worker, whose
 device listens on loopback only, and the attempt's agent. No file, secret or variable of ours is in
@@ -26,7 +26,7 @@ from .owner import SLOT, Owner
 
 PORT = 8080  # where an agent listens, by convention
 LIMITS = ContainerLimits(cpus=1.0, memory_mb=1024, pids=256)
-# An address where nobody answers: the engine's resolver would else ask the internet's.
+# Nobody answers at this address; otherwise the engine's resolver would ask the internet's.
 _NO_RESOLVER = ("127.0.0.1",)
 _END_S, _POLL_S = 2.0, 0.05  # for the engine to notice an end that its worker has noticed
 _LINES, _CHARACTERS = 20, 2000
@@ -35,7 +35,7 @@ _LINES, _CHARACTERS = 20, 2000
 @dataclass(frozen=True)
 class AgentImage:
     name: str
-    id: str  # this one runs, whatever the name comes to mean meanwhile
+    id: str  # this image runs, even if its name is given to another meanwhile
     limits: ContainerLimits = LIMITS
     volumes: tuple[
         str, ...

@@ -132,8 +132,8 @@ class DockerResources:
         return SlotFleet(DockerPairs(self.backend, settings, self.left), order, on_fact)
 
     def _given(self, order: FleetOrder) -> Path:
-        """The folder that containers see. Their users are not ours, so all may read it; nobody
-        else on this machine can, for the work folder is its owner's alone."""
+        """The folder that is mounted into containers. All users may read it, because containers
+        run as other users; the private work folder around it keeps local users out."""
         given, profile = order.work / "given", self.backend.profile.name
         place = given / "images" / profile
         place.mkdir(parents=True)

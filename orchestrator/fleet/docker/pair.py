@@ -55,7 +55,7 @@ class DockerPair:
         self._network = AgentNetwork(settings.engine, settings.owner, slot.name)
 
     async def run(self) -> bool:
-        """True once the worker has left for good; False where this pair is of no more use."""
+        """True once the worker has left for good; False if the slot needs another pair."""
         await self._watch.answers()
         try:
             try:

@@ -1,4 +1,4 @@
-"""The container specs of a pair: the same in every slot, but for names and numbers."""
+"""The container specs of a pair, which differ between slots only in names and numbers."""
 
 from __future__ import annotations
 

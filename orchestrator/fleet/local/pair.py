@@ -50,7 +50,7 @@ class LocalPair:
         self._threads = threads
 
     async def run(self) -> bool:
-        """True once the worker has left for good; False where this device is of no more use."""
+        """True once the worker has left for good; False if the slot needs another pair."""
         settings, slot = self._settings, self._slot
         folder = settings.order.work / slot.device
         device = LocalDevice(

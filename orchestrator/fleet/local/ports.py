@@ -1,4 +1,4 @@
-"""Console and adb ports of local phones, claimed by lock files against every other farm here.
+"""Console and adb ports of local phones, claimed with lock files, so that no two farms here share one.
 
 A user's own adb server probes the odd ports 5555-5585 when it starts, and would adopt a phone that
 it finds there, so ours are above. A claim is a locked file: it ends with the process that holds it,
