@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, TypeVar
 
 import zstandard
@@ -178,18 +178,14 @@ def _entry(block: bytes, limits: ArchiveLimits) -> tuple[str, int]:
     except ValueError as error:
         raise BadArchive(f"not a header: {error}") from error
     path = f"{prefix}/{name}" if prefix else name
-    _check_path(path, limits)
-    if _header(path, size) != block:
-        raise BadArchive(f"{path!r} is not a plain file with the header that pack writes")
-    return path, size
-
-
-def _check_path(path: str, limits: ArchiveLimits) -> None:
     parts = path.split("/")
     if len(parts) > limits.depth or len(path.encode()) > limits.path_bytes:
         raise BadArchive(f"{path[:80]!r} is too deep or too long")
     if any(part in ("", ".", "..") or not part.isprintable() for part in parts):
         raise BadArchive(f"{path!r} is not a safe relative path")
+    if _header(path, size) != block:
+        raise BadArchive(f"{path!r} is not a plain file with the header that pack writes")
+    return path, size
 
 
 def _sync(folder: Path, files: Collection[str]) -> None:
@@ -197,10 +193,7 @@ def _sync(folder: Path, files: Collection[str]) -> None:
 
     Write-back is started for a whole batch first, so that the files are written side by side.
     """
-    folders = {"."}
-    for path in files:
-        parts = path.split("/")
-        folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    folders = {str(parent) for path in files for parent in PurePosixPath(path).parents}
     paths = [*files, *folders]
     for start in range(0, len(paths), _SYNC_BATCH):
         descriptors = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from ..outcome import NO_EFFORT, Effort, Judgement, OracleResults, Outcome, Reason, Trouble
 
@@ -26,10 +26,8 @@ STATUS = {
 }
 
 
-class AttemptRecord(BaseModel):
+class AttemptRecord(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
     """Unknown fields are refused: what is not here stands in a file of its own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     episode: str = Field(min_length=1, max_length=200)
     attempt: int = Field(ge=1)

@@ -81,8 +81,7 @@ class Bundle:
         return self._write_once("screenshots/{}.png", png)
 
     def dump(self, xml: str) -> tuple[str, str]:
-        data = xml.encode("utf-8", "replace")
-        return self._write_once("ui_dump/uiautomator_{}.xml", data)
+        return self._write_once("ui_dump/uiautomator_{}.xml", xml.encode("utf-8", "replace"))
 
     def raw(self, data: bytes) -> Fields:
         """Store a raw oracle result, cut at RAW_LIMIT; digest and size are those of all of it."""

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from ..errors import EmufarmError
 from ..events.canonical import canonical
@@ -28,17 +28,13 @@ class NotSealable(EmufarmError):
     """The folder holds something that no bundle may hold: a link, a device, a socket."""
 
 
-class SealedFile(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class SealedFile(BaseModel, extra="forbid", frozen=True, strict=True):
     path: str
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class Manifest(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class Manifest(BaseModel, extra="forbid", frozen=True, strict=True):
     schema_version: int = Field(ge=SCHEMA, le=SCHEMA)
     files: list[SealedFile]
 
