@@ -50,7 +50,6 @@ class DockerBaker:
     worker: str  # the worker image's id
     lock_file: Path  # the build lock, which the caller holds
     notify: Notify
-    boot_s: float = BOOT_S
     resume_s: float = RESUME_S
 
     @property
@@ -106,10 +105,14 @@ def _commit_baked(
             **{f"apks/{package}.apk": path for package, path in apks.items()},
         }
         command = ("bake", profile.name, "--apks", f"{GIVEN_FOLDER}/apks")
-        result = _run_beside(baker, phone, command, given, baker.boot_s)
+        result = _run_beside(baker, phone, command, given, BOOT_S)
         if result.code != 0:
             raise ImageFailed(f"{profile.name} was not baked: {result.why}")
-        facts = _facts(result)
+        try:
+            facts: dict[str, str] = json.loads(result.printed)
+        except ValueError as error:
+            text = f"the bake printed {result.printed[:200]!r}, which is no JSON"
+            raise ImageFailed(text) from error
         _require_saved(baker, phone)
         baker.notify("committing the saved phone")
         records = (read(engine, phone, path) for path in (SYSTEM_IMAGE_FILE, SDK_FILE))
@@ -136,20 +139,11 @@ def _phone(
     baker: DockerBaker, image: str, *command: str, writable: bool = False
 ) -> Iterator[tuple[str, dict[str, bytes]]]:
     """A running device, and the file with the token for its supervisor."""
-    secret = {CONTROL_TOKEN: secrets.token_urlsafe(24).encode()}
-    spec = _spec(baker, image, "phone", command, writable=writable)
-    with running(baker.engine, spec, secret) as phone:
-        yield phone, secret
-
-
-def _spec(
-    baker: DockerBaker, image: str, what: str, command: tuple[str, ...], *, writable: bool = False
-) -> ContainerSpec:
     resources = baker.profile.resources
     # A run keeps the private AVD in a volume; a bake needs it in the container that is committed.
     mounts = (GIVEN,) if writable else (GIVEN, Mount(DEVICE_DISK, volume=True))
-    return ContainerSpec(
-        name=f"emufarm-bake-{baker.profile.name}-{what}-{secrets.token_hex(4)}",
+    spec = ContainerSpec(
+        name=f"emufarm-bake-{baker.profile.name}-phone-{secrets.token_hex(4)}",
         image=image,
         command=command,
         labels=baker.labels,
@@ -160,19 +154,17 @@ def _spec(
         kvm=baker.profile.kvm,
         writable=writable,
     )
+    secret = {CONTROL_TOKEN: secrets.token_urlsafe(24).encode()}
+    with running(baker.engine, spec, secret) as phone:
+        yield phone, secret
 
 
 def _run_beside(
     baker: DockerBaker, phone: str, command: tuple[str, ...], given: Files, boot_s: float
 ) -> JobResult:
     """Run `emufarm device ...` in the phone's network, and return its result."""
-    engine = baker.engine
-    access = (
-        "--control-port",
-        str(CONTROL_PORT),
-        "--control-token-file",
-        f"{GIVEN_FOLDER}/{CONTROL_TOKEN}",
-    )
+    engine, token = baker.engine, f"{GIVEN_FOLDER}/{CONTROL_TOKEN}"
+    access = ("--control-port", str(CONTROL_PORT), "--control-token-file", token)
     spec = ContainerSpec(
         name=f"emufarm-bake-{baker.profile.name}-{command[0]}-{secrets.token_hex(4)}",
         image=baker.worker,
@@ -219,14 +211,6 @@ def _require_saved(baker: DockerBaker, phone: str) -> None:
             f"the phone did not save its AVD, exit code {result.code}; its last lines: "
             f"{last_lines(baker.engine, phone)}"
         )
-
-
-def _facts(result: JobResult) -> dict[str, str]:
-    try:
-        facts: dict[str, str] = json.loads(result.printed)
-    except ValueError as error:
-        raise ImageFailed(f"the bake printed {result.printed[:200]!r}, which is no JSON") from error
-    return facts
 
 
 def _require_unchanged(profile: Profile, contents: ImageContents) -> None:

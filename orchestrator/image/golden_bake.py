@@ -56,7 +56,6 @@ def bake(baker: GoldenBaker, profile: Profile, empty: Path, folder: Path, digest
     avd = folder / f"{AVD}.avd"
     for held in avd.glob("*.lock"):
         held.unlink()
-    snapshot = avd / "snapshots" / profile.snapshot
     lock = ImageLock(
         digest=digest,
         profile=profile.name,
@@ -71,17 +70,13 @@ def bake(baker: GoldenBaker, profile: Profile, empty: Path, folder: Path, digest
         system_image=system,
         config_ini=(avd / "config.ini").read_text("utf-8"),
         config_sha256=file_sha256(avd / "config.ini"),
-        snapshot_sha256=snapshot_sha256(snapshot),
+        snapshot_sha256=snapshot_sha256(avd / "snapshots" / profile.snapshot),
         baked_ts_ms=time.time_ns() // 1_000_000,
     )
-    _prove(baker, lock, folder, empty / "proof")
-    return lock
-
-
-def _prove(baker: GoldenBaker, lock: ImageLock, home: Path, folder: Path) -> None:
-    with baker.device(folder, Golden(home, lock.avd, lock.snapshot)) as running:
+    with baker.device(empty / "proof", Golden(folder, AVD, lock.snapshot)) as running:
         device, _ = boot(running, baker.boot_s)
         prove_phone(device, lock, _quiet)
+    return lock
 
 
 def _quiet(line: str) -> None:

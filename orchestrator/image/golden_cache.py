@@ -108,11 +108,10 @@ def _verified(place: Path, name: str) -> GoldenImage:
 
 
 def _make(recipe: GoldenRecipe, temporary: Path, place: Path) -> None:
-    image = temporary / "image"
+    image, empty = temporary / "image", temporary / "empty"
     try:
         image.mkdir(parents=True)
-        recipe.create_avd(temporary / "empty", AVD, recipe.profile.avd)
-        empty = temporary / "empty"
+        recipe.create_avd(empty, AVD, recipe.profile.avd)
         lock = bake(recipe.baker, recipe.profile, empty, image / "avd", recipe.digest)
         write_lock(image / LOCK, lock)
         write_json(image / MANIFEST, tree(image))

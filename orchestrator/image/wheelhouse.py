@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from ..errors import EmufarmError, UsageError
@@ -96,9 +95,11 @@ def _download(folder: Path, root: Path) -> None:
         *(word for name in (*PLATFORMS, "any") for word in ("--platform", name)),
         *(word for name in LOCKS for word in ("-r", str(root / name))),
     ]  # fmt: skip
+    # Without the caller's PYTHONPATH, which pip must not import from.
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=_env(os.environ),
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environ,
             timeout=DOWNLOAD_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
@@ -107,8 +108,3 @@ def _download(folder: Path, root: Path) -> None:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         why = lines[-1] if lines else f"exit code {done.returncode}"
         raise NoWheelhouse(f"pip could not download the locked wheels: {why}")
-
-
-def _env(environ: Mapping[str, str]) -> dict[str, str]:
-    """Without the caller's PYTHONPATH, which pip must not import from."""
-    return {name: value for name, value in environ.items() if name != "PYTHONPATH"}
