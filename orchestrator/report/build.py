@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..coordinator import chain
 from ..events.gc_pause import gc_paused
-from ..files import write_atomically
+from ..files import json_bytes, write_atomically
 from ..pins import proofs
 from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
@@ -123,7 +122,10 @@ def _figures(
 
 def share(counted: Counted, known: Intervals) -> Share:
     ratios = counted.ratios()
-    conclusive, as_no, as_yes = (_estimate(ratio, known[ratio]) for ratio in ratios)
+    conclusive, as_no, as_yes = (
+        Estimate(sum(ratio.numerators), sum(ratio.denominators), ratio.value, known[ratio])
+        for ratio in ratios
+    )
     planned = as_no.denominator
     return Share(
         conclusive,
@@ -132,10 +134,6 @@ def share(counted: Counted, known: Intervals) -> Share:
         coverage=conclusive.denominator / planned if planned else None,
         cases=ratios[0].cases,
     )
-
-
-def _estimate(ratio: Ratio, interval: Interval | None) -> Estimate:
-    return Estimate(sum(ratio.numerators), sum(ratio.denominators), ratio.value, interval)
 
 
 def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRow, ...]:
@@ -148,7 +146,7 @@ def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRo
             case=case,
             variant=group[0].variant,
             episodes=len(group),
-            outcomes=_outcomes(group),
+            outcomes=dict(sorted(Counter(map(_outcome, group)).items())),
             violated=sum(bool(e.final and e.final.violations) for e in group),
             proven=proven.get(case),
         )
@@ -156,26 +154,22 @@ def case_rows(rows: Sequence[EpisodeRow], proven: proofs.Proven) -> tuple[CaseRo
     )
 
 
-def _outcomes(rows: Iterable[EpisodeRow]) -> dict[str, int]:
-    counts = Counter(str(row.final.outcome) if row.final else "undecided" for row in rows)
-    return dict(sorted(counts.items()))
+def _outcome(row: EpisodeRow) -> str:
+    return str(row.final.outcome) if row.final else "undecided"
 
 
 def serialized(report: Report) -> Iterator[bytes]:
     """The bytes of report.json, part by part: indented, with one line for each episode."""
     head = REPORT.dump_python(replace(report, episodes=()), mode="json")
     del head["episodes"]
-    yield _json(head, indent=2).removesuffix(b"\n}") + b',\n  "episodes": ['
-    comma = b"\n"
+    yield json_bytes(head).removesuffix(b"\n}\n") + b',\n  "episodes": ['
+    comma = "\n"
     for row in report.episodes:
-        yield comma + b"    " + _json(EPISODE.dump_python(row, mode="json"))
-        comma = b",\n"
+        fields = EPISODE.dump_python(row, mode="json")
+        text = json.dumps(fields, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        yield f"{comma}    {text}".encode("utf-8", "surrogatepass")
+        comma = ",\n"
     yield b"\n  ]\n}\n"
-
-
-def _json(value: Any, indent: int | None = None) -> bytes:
-    text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "surrogatepass")
 
 
 def save(run: Path) -> Report:

@@ -53,26 +53,21 @@ def expected(control: str, variant: str, result: ReportedResult | None) -> tuple
     return good, f"{text}; it must end in {ending} without a violation"
 
 
-def verdicts(findings: Iterable[ControlFinding], variants: Mapping[str, Collection[str]]) -> Proven:
+def verdicts(findings: Sequence[ControlFinding], variants: Mapping[str, Collection[str]]) -> Proven:
     """Whether each case is proven, given the variants that it has.
 
     One finding is enough to refute a case; to prove it, all controls must hold in every variant. A
     case that was not checked completely, because of infrastructure or of -k, gets no verdict.
     """
-    checked: dict[str, set[str]] = {case: set() for case in variants}
-    refuted, unknown = set(), set()
-    for finding in findings:
-        checked[finding.case].add(finding.variant)
-        if finding.proven is False:
-            refuted.add(finding.case)
-        elif finding.proven is None:
-            unknown.add(finding.case)
-    proven = {
-        case
+    refuted = {finding.case for finding in findings if finding.proven is False}
+    unknown = {finding.case for finding in findings if finding.proven is None}
+    checked = {(finding.case, finding.variant) for finding in findings}
+    return {
+        case: case not in refuted
         for case, wanted in variants.items()
-        if checked[case] >= set(wanted) and case not in unknown
+        if case in refuted
+        or (case not in unknown and all((case, variant) in checked for variant in wanted))
     }
-    return {case: case not in refuted for case in variants if case in refuted | proven}
 
 
 @dataclass(frozen=True)

@@ -91,10 +91,6 @@ _attack, _core = attrgetter("attack"), attrgetter("core")
 _success, _robust, _violation = attrgetter("success"), attrgetter("robust"), attrgetter("violation")
 
 
-def _everyone(view: View) -> bool:
-    return True
-
-
 def _benign(view: View) -> bool:
     return not view.attack
 
@@ -125,7 +121,7 @@ FIGURES = {
             ("clarification", lambda view: view.clarified),
             ("refusal", lambda view: view.refused),
         )
-        for ending, among in (("", _everyone), ("_benign", _benign), ("_attack", _attack))
+        for ending, among in (("", lambda view: True), ("_benign", _benign), ("_attack", _attack))
     },
 }
 

@@ -71,8 +71,12 @@ def _state(plan: Plan, lease_s: float, attempts: int) -> State:
 def _check(plan: Plan, digest: str, state: State, event: Event) -> list[str]:
     """What is wrong with the next line."""
     match event:
+        case RunOpened() if state.opened is not None:
+            return ["the run is opened a second time"]
         case RunOpened():
-            return _opened(plan, digest, state, event)
+            opened = (event.plan, event.agent, event.profile, event.episodes)
+            planned = (digest, plan.agent, plan.profile, len(plan.episodes))
+            return [] if opened == planned else ["its plan is not plan.json"]
         case LeaseGranted():
             return _granted(state, event)
         case LeaseReturned() | AttemptLost() | AttemptCommitted():
@@ -86,17 +90,11 @@ def _check(plan: Plan, digest: str, state: State, event: Event) -> list[str]:
         case DeviceQuarantined():
             due_now = schedule.quarantine_due(state, event.device)
             return [] if due_now == event else ["nothing before it causes this quarantine"]
+        case RunSealed() if not state.finished:
+            return [f"it seals a run with {state.undecided} episodes undecided"]
         case RunSealed():
-            return _sealed(plan, digest, state, event)
-    return []
-
-
-def _opened(plan: Plan, digest: str, state: State, event: RunOpened) -> list[str]:
-    if state.opened is not None:
-        return ["the run is opened a second time"]
-    opened = (event.plan, event.agent, event.profile, event.episodes)
-    if opened != (digest, plan.agent, plan.profile, len(plan.episodes)):
-        return ["its plan is not plan.json"]
+            planned_all = (event.plan, event.decided) == (digest, len(plan.episodes))
+            return [] if planned_all else ["its plan is not plan.json"]
     return []
 
 
@@ -144,14 +142,6 @@ def _fenced(state: State, event: AttemptFenced) -> list[str]:
     token = hashlib.sha256(event.token.encode()).hexdigest()[:16]
     wanted = f"{EPISODES}/{event.episode}/fenced-{token}"
     return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
-
-
-def _sealed(plan: Plan, digest: str, state: State, event: RunSealed) -> list[str]:
-    if not state.finished:
-        return [f"it seals a run with {state.undecided} episodes undecided"]
-    if (event.plan, event.decided) != (digest, len(plan.episodes)):
-        return ["its plan is not plan.json"]
-    return []
 
 
 def _same_lease(

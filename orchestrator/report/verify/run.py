@@ -196,6 +196,5 @@ def _report(run: Path) -> list[str]:
         computed = b"".join(build.serialized(build.compute(run)))
     except EmufarmError as error:
         return [f"{REPORT}: cannot be computed again: {error}"]
-    if path.read_bytes() != computed:
-        return [f"{REPORT}: is not what the plan and the journal give"]
-    return []
+    same = path.read_bytes() == computed
+    return [] if same else [f"{REPORT}: is not what the plan and the journal give"]
