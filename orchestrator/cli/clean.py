@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ..fleet.docker.engine import connect
-from ..fleet.docker.reaper import reap
-from ..folders import cache_folder
-from ..image.cleanup import remove_all_leftovers
+from ..farm.cleaning import clean_engine
 from .exit_codes import Exit
 
 
@@ -20,12 +17,7 @@ def clean() -> None:
 
     Example: emufarm clean
     """
-    engine = connect()
-    try:
-        found = reap(engine, typer.echo)
-        remove_all_leftovers(engine, cache_folder())
-    finally:
-        engine.close()
+    found = clean_engine(typer.echo)
     typer.echo(
         f"{len(found.removed)} dead runs removed, {len(found.alive)} at work, "
         f"{len(found.left)} left alone"

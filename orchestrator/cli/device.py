@@ -12,9 +12,12 @@ from ..device.console import Console
 from ..device.faults import DeviceFault
 from ..device.phone import Device, console_port
 from ..errors import UsageError
+from . import device_image
 from .exit_codes import Exit
 
 app = typer.Typer(help="Ask a phone that adb reaches.", no_args_is_help=True)
+app.command("bake")(device_image.bake)
+app.command("prove")(device_image.prove)
 
 WORDS = {True: "ok", False: "FAIL", None: "skip"}
 DEFAULT_TOKEN = Path.home() / ".emulator_console_auth_token"

@@ -8,7 +8,6 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -21,7 +20,7 @@ from ..image.simphone import simphone
 from ..image.wheelhouse import wheelhouse
 from .output import notify
 
-app = typer.Typer()
+app = typer.Typer(short_help="Boot a simulated phone, and keep it until Ctrl-C.")
 
 
 @app.callback(invoke_without_command=True)
@@ -108,10 +107,6 @@ def _program() -> str:
 def _end_cleanly() -> None:
     """Every way to end it removes what it wrote, also in the background of a script."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _interrupt)
+        signal.signal(number, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else nohup set it
-        signal.signal(signal.SIGHUP, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+        signal.signal(signal.SIGHUP, signal.default_int_handler)

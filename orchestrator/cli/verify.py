@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 
 import typer
 
-from ..coordinator.chain import FOLDER as JOURNAL
-from ..errors import UsageError
-from ..evidence import attempt, manifest
-from ..farm.runs import RUNS, find_run
-from ..plan.store import FILE as PLAN
-from ..report.verify.run import Proof, verify_bundle, verify_run
+from ..farm.runs import RUNS
+from ..farm.runs import verify as verify_evidence
+from ..report.verify.run import Proof
 from .arguments import AsJson, RunOrBundle, Runs
 from .exit_codes import Exit
 from .output import print_json
@@ -27,21 +23,13 @@ def verify(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None
 
     Example: emufarm verify runs/20310512-091500-ab12cd
     """
-    proof = proven(find_run(run, runs))
+    proof = verify_evidence(run, runs)
     if as_json:
         print_json({"verified": not proof.problems, **asdict(proof)})
     else:
         show(proof)
     if proof.problems:
         raise typer.Exit(Exit.NO)
-
-
-def proven(place: Path) -> Proof:
-    if (place / JOURNAL).is_dir() or (place / PLAN).is_file():
-        return verify_run(place)
-    if (place / manifest.NAME).is_file() or (place / attempt.NAME).is_file():
-        return verify_bundle(place)
-    raise UsageError(f"{place} is no run and no bundle: neither a journal nor a manifest is there")
 
 
 def show(proof: Proof) -> None:

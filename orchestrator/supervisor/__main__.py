@@ -69,25 +69,16 @@ def parse(arguments: list[str]) -> tuple[SupervisorSettings, Access]:
     parser.add_argument(
         "--last-word", type=float, default=0.0, help="seconds to stay for /facts after its end"
     )
-    given = parser.parse_args([word for word in own.split("\0") if word])
+    given = vars(parser.parse_args([word for word in own.split("\0") if word]))
+    console_port = given["console_port"]
     if not emulator:
         parser.error("name the emulator's command after --")
-    if given.console_port % 2 or not 1024 <= given.console_port < 65535:
-        parser.error(f"the console port must be an even number from 1024, not {given.console_port}")
-    settings = SupervisorSettings(
-        golden=given.golden,
-        avd_home=given.avd_home,
-        avd=given.avd,
-        home=given.home,
-        adb=given.adb,
-        adb_port=given.adb_port,
-        console_port=given.console_port,
-        emulator=tuple(emulator.split("\0")),
-        snapshot=given.snapshot,
-        log=given.log,
-        grace=given.grace,
-    )
-    return settings, Access(given.control_port, given.token_file, given.tied, given.last_word)
+    if console_port % 2 or not 1024 <= console_port < 65535:
+        parser.error(f"the console port must be an even number from 1024, not {console_port}")
+    names = ("control_port", "token_file", "tied", "last_word")
+    access = Access(*(given.pop(name) for name in names))
+    # The other options have the names of the settings.
+    return SupervisorSettings(emulator=tuple(emulator.split("\0")), **given), access
 
 
 def control_token(path: Path) -> str:
