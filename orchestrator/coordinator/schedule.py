@@ -148,8 +148,8 @@ def decision_due(state: State, episode: str) -> EpisodeDecided | None:
 
 
 def quarantine_due(state: State, device: str) -> DeviceQuarantined | None:
-    """Quarantine for a device on which several episodes in a row failed; failures of one bad case do
-    not count."""
+    """Quarantine for a device on which several episodes in a row failed; one bad case
+    does not count."""
     known = state.devices.get(device)
     if known is None or known.quarantined or len(known.failing) < QUARANTINE_AFTER:
         return None

@@ -1,4 +1,4 @@
-"""The emulator's command line, with a different noise seed in each slot where noise is asked for."""
+"""The emulator's command line, with a noise seed of its own for each slot if noise is on."""
 
 from __future__ import annotations
 

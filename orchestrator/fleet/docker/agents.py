@@ -1,4 +1,4 @@
-"""Agents in images: a container for every attempt, on a network that it shares only with its worker.
+"""Agents in images: a container for every attempt, on a network with only its worker.
 
 A slot has a network that reaches nothing, not even this machine; on it are the slot's worker, whose
 device listens on loopback only, and the attempt's agent. No file, secret or variable of ours is in

@@ -1,4 +1,4 @@
-"""Console and adb ports of local phones, claimed with lock files, so that no two farms here share one.
+"""Console and adb ports of local phones, claimed with lock files among all farms on this machine.
 
 A user's own adb server probes the odd ports 5555-5585 when it starts, and would adopt a phone that
 it finds there, so ours are above. A claim is a locked file: it ends with the process that holds it,

@@ -1,6 +1,6 @@
 """Child processes: awaited by the kernel's notice, and a worker's, started and stopped.
 
-A child is not reaped before its starter has read its exit code, so until then its pid is not reused.
+A child is not reaped before its starter has read its exit code; until then its pid is not reused.
 """
 
 from __future__ import annotations
