@@ -6,8 +6,9 @@ Runs the real coordinator on a real socket with durable commits, and workers as 
 own with the real client and real sealed bundles; only the attempt is replaced by a wait. The
 lengths of the waits have a heavy tail. Their mean is that of an attempt on the simulated phone
 (harness.py prints it); attempts on other phones take longer. No schedule can beat
-max(sum / workers, longest). Also prints the makespan of the order if leases and commits cost nothing, for longest first and for
-random orders. Exits 1 if the measured makespan exceeds 1.03 times the bound.
+max(sum / workers, longest). Also prints the makespan that the order would have if leases and
+commits cost nothing, for longest first and for random orders. Exits 1 if the measured makespan
+exceeds 1.03 times the bound.
 """
 
 from __future__ import annotations
