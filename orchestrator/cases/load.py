@@ -19,7 +19,7 @@ from .yaml_document import BadDocument, read_document
 
 FILE = "case.yaml"
 MAX_FILE = 1 << 20
-TRIAL_SITE = "http://10.0.2.2:8080"
+_EXAMPLE_SITE = "http://10.0.2.2:8080"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _load(path: Path, taken: dict[str, Path]) -> LoadedCase:
         if not mistakes:
             # Only rendering shows mistakes such as adding words or an impossible date.
             for variant in case.variants:
-                render(case, variant, 0, TRIAL_SITE, files=site)
+                render(case, variant, 0, _EXAMPLE_SITE, files=site)
             return LoadedCase(case, path.parent, site, case_digest(case, site))
     except ValidationError as error:
         mistakes += model_mistakes(path, document, error)

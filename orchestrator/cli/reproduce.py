@@ -71,13 +71,13 @@ def show(done: Reproduction, echo: Callable[[str], object]) -> None:
         echo(table(("episode", "what", one.name, other.name), rows))
     if compared.missing:
         echo(f"{other} has {len(compared.missing)} episodes less, which are not compared")
-    for episode in compared.untold:
+    for episode in compared.unknown:
         echo(f"{episode}: no result because of infrastructure")
     different = len({difference.episode for difference in compared.differences})
-    equal = compared.episodes - different - len(compared.untold)
+    equal = compared.episodes - different - len(compared.unknown)
     echo(
         f"{compared.episodes} episodes of {one} and {other}: {equal} equal, {different} different, "
-        f"{len(compared.untold)} could not be compared"
+        f"{len(compared.unknown)} could not be compared"
     )
 
 

@@ -59,7 +59,7 @@ class EndingComparison:
 
     episodes: int
     differences: tuple[EndingDifference, ...]
-    untold: tuple[str, ...]  # episodes whose ending is unknown in one of the runs
+    unknown: tuple[str, ...]  # episodes whose ending is unknown in one of the runs
     missing: tuple[str, ...] = ()  # episodes that only the first run has; not compared
 
     @property
@@ -67,7 +67,7 @@ class EndingComparison:
         """None: there is no difference among the known endings, but some are unknown."""
         if self.differences:
             return False
-        return None if self.untold else True
+        return None if self.unknown else True
 
 
 def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingComparison:
@@ -82,7 +82,7 @@ def compare(one: Mapping[str, Ending], other: Mapping[str, Ending]) -> EndingCom
             if episode in known
             for difference in _differences(episode, one[episode], other[episode])
         ),
-        untold=tuple(id for id in common if id not in known),
+        unknown=tuple(id for id in common if id not in known),
         missing=tuple(id for id in one if id not in other),
     )
 

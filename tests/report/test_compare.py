@@ -61,7 +61,7 @@ def test_each_figure_is_of_its_own_episodes(tmp_path: Path) -> None:
         all_of(PLAN),
         all_of(PLAN, three__benign__1=FAILED, two__attack__1=LEAKED),
     )
-    shares = {name: (each.a, each.b, each.told) for name, each in found.figures.items()}
+    shares = {name: (each.a, each.b, each.conclusive) for name, each in found.figures.items()}
     assert shares == {
         "BSR": (1.0, 2 / 3, 3),
         "RSR_core": (1.0, 1.0, 1),
@@ -75,11 +75,11 @@ def test_each_figure_is_of_its_own_episodes(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("untold", [INFRA, UNKNOWN])
-def test_infrastructure_makes_no_difference(tmp_path: Path, untold: Judgement) -> None:
-    found = held(tmp_path, all_of(PLAN), all_of(PLAN, one__benign__1=untold))
+@pytest.mark.parametrize("unknown", [INFRA, UNKNOWN])
+def test_infrastructure_makes_no_difference(tmp_path: Path, unknown: Judgement) -> None:
+    found = held(tmp_path, all_of(PLAN), all_of(PLAN, one__benign__1=unknown))
     bsr = found.figures["BSR"]
-    assert (bsr.difference, bsr.told, bsr.untold_in_a, bsr.untold_in_b) == (0.0, 2, 0, 1)
+    assert (bsr.difference, bsr.conclusive, bsr.unknown_in_a, bsr.unknown_in_b) == (0.0, 2, 0, 1)
     assert (bsr.lowest, bsr.highest) == (-1 / 3, 0.0)
     assert found.discordant == ()
     assert found.worse == ()

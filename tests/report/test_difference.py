@@ -171,7 +171,7 @@ def test_a_missing_repeat_does_not_choose_another_test() -> None:
 
 
 @given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1, max_size=12), st.randoms())
-def test_whatever_the_untold_were_the_difference_is_within_the_bounds(
+def test_whatever_the_unknown_were_the_difference_is_within_the_bounds(
     answers: list[tuple[bool | None, bool | None]], chance: Random
 ) -> None:
     found = difference(pairs(*answers), seed=0)
@@ -183,7 +183,7 @@ def test_whatever_the_untold_were_the_difference_is_within_the_bounds(
 
 
 @given(st.lists(st.tuples(ANSWERS, ANSWERS), max_size=12))
-def test_what_is_untold_is_left_out_and_counted_by_its_side(
+def test_what_is_unknown_is_left_out_and_counted_by_its_side(
     answers: list[tuple[bool | None, bool | None]],
 ) -> None:
     found = difference(pairs(*answers), seed=0)
@@ -192,9 +192,9 @@ def test_what_is_untold_is_left_out_and_counted_by_its_side(
     assert (found.a, found.b, found.p, found.interval) == (
         alone.a, alone.b, alone.p, alone.interval
     )  # fmt: skip
-    untold = found.untold_in_a + found.untold_in_b + found.untold_in_both
-    assert (found.pairs, found.told + untold) == (len(answers), len(answers))
-    assert found.untold_in_a == sum(a is None and b is not None for a, b in answers)
+    unknown = found.unknown_in_a + found.unknown_in_b + found.unknown_in_both
+    assert (found.pairs, found.conclusive + unknown) == (len(answers), len(answers))
+    assert found.unknown_in_a == sum(a is None and b is not None for a, b in answers)
 
 
 def test_of_nothing_there_is_no_difference_rather_than_zero() -> None:

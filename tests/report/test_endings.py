@@ -39,7 +39,7 @@ def test_every_difference_is_named(other: Ending, difference: tuple[str, str, st
 def test_what_infrastructure_took_is_neither_equal_nor_different(outcome: str) -> None:
     lost = {"a": GOOD, "b": Ending(outcome)}
     assert compare({"a": GOOD, "b": GOOD}, lost).same is None
-    assert compare(lost, lost).untold == ("b",)
+    assert compare(lost, lost).unknown == ("b",)
     different = {"a": replace(GOOD, outcome="task_failed"), "b": Ending(outcome)}
     assert compare({"a": GOOD, "b": GOOD}, different).same is False
 

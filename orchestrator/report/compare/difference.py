@@ -37,10 +37,10 @@ class FigureDifference:
     """
 
     pairs: int  # episodes of this figure
-    told: int  # conclusive in both runs; everything but the bounds is computed from these
-    untold_in_a: int  # left out because the answer is unknown in A only
-    untold_in_b: int
-    untold_in_both: int
+    conclusive: int  # in both runs; everything but the bounds is computed from these
+    unknown_in_a: int  # left out because the answer is unknown in A only
+    unknown_in_b: int
+    unknown_in_both: int
     hits_a: int
     hits_b: int
     only_a: int  # pairs that hold in A and not in B
@@ -72,10 +72,10 @@ def difference(pairs: Sequence[EpisodePair], seed: int) -> FigureDifference:
         interval = Interval(*tango(only_b, only_a, n), "tango")
     return FigureDifference(
         pairs=len(pairs),
-        told=n,
-        untold_in_a=sum(pair.a is None and pair.b is not None for pair in pairs),
-        untold_in_b=sum(pair.a is not None and pair.b is None for pair in pairs),
-        untold_in_both=sum(pair.a is None and pair.b is None for pair in pairs),
+        conclusive=n,
+        unknown_in_a=sum(pair.a is None and pair.b is not None for pair in pairs),
+        unknown_in_b=sum(pair.a is not None and pair.b is None for pair in pairs),
+        unknown_in_both=sum(pair.a is None and pair.b is None for pair in pairs),
         hits_a=hits_a,
         hits_b=hits_b,
         only_a=only_a,

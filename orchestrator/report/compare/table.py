@@ -30,7 +30,7 @@ def show(found: Comparison, console: Console) -> None:
     tests = dict.fromkeys(TESTS[each.test] for each in compared)
     methods = dict.fromkeys(each.interval.method for each in compared if each.interval)
     line(f"p: {', '.join(tests)}; interval: {', '.join(methods).replace('_', ' ')}")
-    if any(each.told < each.pairs for each in found.figures.values()):
+    if any(each.conclusive < each.pairs for each in found.figures.values()):
         line("bounds: the difference with all unknown answers counted against B, and for B")
     if found.worse:
         line(f"B is worse in {', '.join(found.worse)} (p < {SIGNIFICANT})")
@@ -50,8 +50,8 @@ def _figures(found: Comparison) -> Table:
     for name, each in found.figures.items():
         table.add_row(
             name, _percent(each.a), _percent(each.b), _points(each.difference), _interval(each),
-            _p(each.p), f"{each.told}/{each.pairs}",
-            f"{each.untold_in_a}/{each.untold_in_b}/{each.untold_in_both}",
+            _p(each.p), f"{each.conclusive}/{each.pairs}",
+            f"{each.unknown_in_a}/{each.unknown_in_b}/{each.unknown_in_both}",
             _bounds(each, HIGHER_IS_BETTER[name]),
         )  # fmt: skip
     return table
