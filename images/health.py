@@ -1,12 +1,13 @@
 """The device image's HEALTHCHECK: checks that the phone is as ready as a worker needs it.
 
 It asks the supervisor whether the emulator runs, and the phone, through the private adb server, for
-the conditions of readiness. Exit 0, or 1 with the first condition that does not hold. Standard
-library only.
+the conditions of readiness. Exit 0, or 1 with the first condition that does not hold. It stands
+beside start.py, which says the ports. Standard library only.
 """
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import socket
@@ -15,7 +16,9 @@ import time
 import urllib.error
 import urllib.request
 
-CONTROL_PORT, ADB_PORT, SERIAL = 5600, 5037, "emulator-5554"
+from start import ADB_PORT, CONSOLE_PORT, CONTROL_PORT
+
+SERIAL = f"emulator-{CONSOLE_PORT}"
 WHOLE_S = 8.0  # less than the HEALTHCHECK's time-out
 # Separates the answers, so that all questions take one round trip.
 MARK = "emufarm-health"
@@ -45,8 +48,8 @@ def require_running(deadline: float) -> None:
     except urllib.error.HTTPError as error:
         state = json.loads(error.read(4096)).get("state", error.code)
         raise Missing(f"the device is {state}") from error
-    except (OSError, ValueError) as error:
-        raise Missing(f"no supervisor answers: {error}") from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise Missing(f"no supervisor answers: {str(error).strip()}") from error
 
 
 def require_ready(deadline: float) -> None:

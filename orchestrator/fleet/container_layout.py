@@ -1,7 +1,7 @@
 """Paths and ports inside the device and worker containers, which images and backends agree on.
 
-images/start.py and images/health.py repeat what they need of it: they run in the device image,
-where no package of ours but the supervisor is installed.
+images/start.py repeats what it needs of it: it runs in the device image, where no package of ours
+but the supervisor is installed.
 """
 
 from __future__ import annotations
