@@ -25,3 +25,11 @@ def test_no_word_is_explained_twice() -> None:
     words = [word for group in groups() for word in group if word not in ("word", "not")]
     assert len(words) > 60
     assert len(set(words)) == len(words)
+
+
+def test_the_words_of_the_trade_that_are_special_here_are_defined() -> None:
+    """`fence, fenced` defines both, and `life (of a device)` defines life."""
+    rows = [row for group in groups() for row in group]
+    words = {re.sub(r" \(.*\)", "", word) for row in rows for word in row.split(", ")}
+    needed = {"slot", "pair", "staging", "fence", "claim", "room", "variant", "life", "void"}
+    assert needed - words == set()
