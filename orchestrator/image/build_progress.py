@@ -85,7 +85,7 @@ class BuildProgress:
 
 def follow(
     pieces: Iterator[Mapping[str, Any]], what: str, notify: Notify, built: BuildResult
-) -> BuildResult:
+) -> None:
     """Read the engine's messages to their end, also after a failure, because an unread stream keeps
     its connection. ImageFailed has the last line of the failed step."""
     progress, output, cached, failed = BuildProgress(what, notify), list[str](), False, ""
@@ -112,7 +112,6 @@ def follow(
         raise ImageFailed(f"{what} was not built: {failed}")
     if not built.id:
         raise ImageFailed(f"{what} was not built, and the engine gives no reason")
-    return built
 
 
 def _lines(piece: Mapping[str, Any]) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .fields import is_count
 from .reader import Fields
 from .state import AuditState
@@ -75,12 +73,9 @@ def _proof_problem(fields: Fields) -> str | None:
         return "no picture with more than one colour was seen"
     if not is_count(fields.get("new_transport")):
         return "no new connection was seen"
-    return None if _is_offset(fields.get("clock_after")) else "the phone's clock was not read"
-
-
-def _is_offset(clock: Any) -> bool:
-    """Whether it has the phone's clock minus the host's, in seconds."""
-    return isinstance(clock, dict) and isinstance(clock.get("seconds"), int | float)
+    clock = fields.get("clock_after")  # the phone's minus the host's
+    read = isinstance(clock, dict) and isinstance(clock.get("seconds"), int | float)
+    return None if read else "the phone's clock was not read"
 
 
 def check_end(state: AuditState, *, reached: bool) -> None:
