@@ -21,13 +21,28 @@ def parsed(source: Path) -> ast.Module:
 
 
 def test_a_class_name_is_used_once() -> None:
-    """Private ones too, so that a search for a class finds one."""
+    """Private ones too, and by no type alias, so that a search for a class finds one."""
     modules = defaultdict(list)
     for source in MODULES:
         for node in ast.walk(parsed(source)):
             if isinstance(node, ast.ClassDef):
                 modules[node.name].append(name(source))
+    for alias, places in aliases().items():
+        if alias in modules:
+            modules[alias] += places
     assert {each: places for each, places in modules.items() if len(places) > 1} == {}
+
+
+def aliases() -> dict[str, list[str]]:
+    """Names that a module assigns at its top level and that are written like a class."""
+    found = defaultdict(list)
+    for source in MODULES:
+        for node in parsed(source).body:
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", 0)]
+            for target in targets:
+                if isinstance(target, ast.Name) and target.id.strip("_")[:1].isupper():
+                    found[target.id].append(name(source))
+    return found
 
 
 def test_the_first_line_of_a_module_is_one_plain_sentence() -> None:

@@ -13,8 +13,8 @@ from ..cases.script import Move
 from ..device.uitree import Element
 from .agent import AgentInfo, AgentReply, Observation
 
-Raw = dict[str, Any]
-Play = Generator[Raw, Observation, Observation]  # yields actions, receives observations
+RawAction = dict[str, Any]
+Play = Generator[RawAction, Observation, Observation]  # yields actions, receives observations
 
 LOOK_S = 0.3
 LONGEST_WAIT_S = 30.0
@@ -62,7 +62,7 @@ def play(moves: Sequence[Move], seen: Observation) -> Play:
     return (yield _done())
 
 
-def _done(*, success: bool = True) -> Raw:
+def _done(*, success: bool = True) -> RawAction:
     return {"action": "done", "success": success}
 
 
@@ -117,7 +117,7 @@ _MOVES: dict[str, Callable[[Move, Observation], Play]] = {
 }
 
 
-def _find(words: str, seen: Observation) -> Generator[Raw, Observation, tuple[int, Observation]]:
+def _find(words: str, seen: Observation) -> Generator[RawAction, Observation, tuple[int, Observation]]:
     """The element's index. Waits, scrolls down and up, and waits again, until it is there."""
     seen = yield from _watch(words, seen, FIRST_LOOKS)
     for direction in ("up", "down"):
@@ -150,7 +150,7 @@ def _scroll(words: str, seen: Observation, direction: str) -> Play:
     return seen
 
 
-def _look() -> Raw:
+def _look() -> RawAction:
     return {"action": "wait", "seconds": LOOK_S}
 
 

@@ -21,7 +21,7 @@ app = typer.Typer(help="Container images of phones: build, bake, verify, list, p
                   no_args_is_help=True)  # fmt: skip
 
 MB = 1 << 20
-Profile = Annotated[str, typer.Argument(help="A folder of images/.")]
+ProfileName = Annotated[str, typer.Argument(help="A folder of images/.")]
 BaseImage = Annotated[
     str, typer.Option(help="What it is built on; a tag or a digest.", envvar=BASE_VARIABLE)
 ]
@@ -33,7 +33,7 @@ Fresh = Annotated[bool, typer.Option("--no-cache", help="Take nothing from earli
 
 @app.command()
 def build(
-    profile: Profile,
+    profile: ProfileName,
     base_image: BaseImage = BASE_IMAGE,
     accept_licence: Accept = False,
     no_cache: Fresh = False,
@@ -49,7 +49,7 @@ def build(
 
 @app.command()
 def bake(
-    profile: Profile,
+    profile: ProfileName,
     base_image: BaseImage = BASE_IMAGE,
     accept_licence: Accept = False,
     no_cache: Fresh = False,
@@ -66,7 +66,7 @@ def bake(
 
 
 @app.command()
-def verify(profile: Profile, base_image: BaseImage = BASE_IMAGE) -> None:
+def verify(profile: ProfileName, base_image: BaseImage = BASE_IMAGE) -> None:
     """Check the image against its lock, hash its contents, and prove that it starts as baked.
 
     Exit 0 if all of it holds, 20 with what does not.
@@ -100,7 +100,7 @@ def listed(
 
 @app.command()
 def push(
-    profile: Profile,
+    profile: ProfileName,
     name: Annotated[str, typer.Argument(help="REGISTRY/NAME; the tag is the profile's.")],
 ) -> None:
     """Push a proven image, and write the digest it has there into its lock.

@@ -13,7 +13,7 @@ RESTART_SECONDS = 120.0  # a graceful end, a copy of gigabytes, a start
 
 
 @dataclass(frozen=True)
-class Facts:
+class SupervisorFacts:
     """What the supervisor knows about its emulator."""
 
     state: str
@@ -52,14 +52,14 @@ class SupervisorClient:
         self.port = port
         self._token = token
 
-    def facts(self) -> Facts:
+    def facts(self) -> SupervisorFacts:
         return _facts(self._ask("GET", "/facts", 10))
 
     def log(self, count: int = 65536) -> str:
         """The tail of the emulator's log."""
         return self._ask("GET", f"/log?bytes={count}", 10).decode("utf-8", "replace")
 
-    def restart(self) -> Facts:
+    def restart(self) -> SupervisorFacts:
         """Kills the emulator, copies the AVD anew and starts it; returns before it has booted."""
         return _facts(self._ask("POST", "/restart", RESTART_SECONDS))
 
@@ -89,7 +89,7 @@ class SupervisorClient:
         return body
 
 
-def _facts(body: bytes) -> Facts:
+def _facts(body: bytes) -> SupervisorFacts:
     try:
         facts = json.loads(body)
         values = {
@@ -99,6 +99,6 @@ def _facts(body: bytes) -> Facts:
             "adb_version": facts["versions"]["adb"],
             "emulator_version": facts["versions"]["emulator"],
         }
-        return Facts(**{field.name: values[field.name] for field in fields(Facts)})
+        return SupervisorFacts(**{field.name: values[field.name] for field in fields(SupervisorFacts)})
     except (ValueError, KeyError, TypeError) as error:
         raise DeviceFault("supervisor", f"malformed facts: {error!r}") from error

@@ -39,7 +39,7 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 0.5
 RUN_S = 60.0
 
-Proof = Callable[[], str | None]  # what was seen; None if the effect is not there yet
+Postcondition = Callable[[], str | None]  # what was seen; None if the effect is not there yet
 
 
 class SetupNotSeen(EmufarmError):
@@ -61,7 +61,7 @@ def set_up(device: Device, step: SetupStep, seconds: float) -> dict[str, Any]:
     }
 
 
-def _until(proof: Proof, seconds: float, what: str) -> tuple[str, int]:
+def _until(proof: Postcondition, seconds: float, what: str) -> tuple[str, int]:
     deadline, wait, polls = time.monotonic() + seconds, FIRST_PAUSE_S, 0
     while True:
         # One last check after the time-out, so that a slow phone does not count as a failed one.
@@ -76,11 +76,11 @@ def _until(proof: Proof, seconds: float, what: str) -> tuple[str, int]:
         wait = min(2 * wait, LONGEST_PAUSE_S)
 
 
-def _seen(text: str, holds: Callable[[], bool]) -> Proof:
+def _seen(text: str, holds: Callable[[], bool]) -> Postcondition:
     return lambda: text if holds() else None
 
 
-def _setting(device: Device, wanted: SetSetting) -> tuple[str, Proof]:
+def _setting(device: Device, wanted: SetSetting) -> tuple[str, Postcondition]:
     device.settings.put(wanted.namespace, wanted.name, wanted.value)
     return f"{wanted.namespace} {wanted.name} := {wanted.value!r}", _seen(
         f"it is {wanted.value!r}",
@@ -88,13 +88,13 @@ def _setting(device: Device, wanted: SetSetting) -> tuple[str, Proof]:
     )
 
 
-def _folder(device: Device, wanted: MakeFolder) -> tuple[str, Proof]:
+def _folder(device: Device, wanted: MakeFolder) -> tuple[str, Postcondition]:
     device.shell.do("mkdir", "-p", wanted.path)
     is_folder = ("test", "-d", wanted.path)
     return wanted.path, _seen("it is a folder", lambda: device.shell.query(*is_folder).ok)
 
 
-def _file(device: Device, wanted: PutFile) -> tuple[str, Proof]:
+def _file(device: Device, wanted: PutFile) -> tuple[str, Postcondition]:
     data = wanted.text.encode()
     digest = hashlib.sha256(data).hexdigest()
     device.shell.do("mkdir", "-p", wanted.path.rpartition("/")[0] or "/")
@@ -103,7 +103,7 @@ def _file(device: Device, wanted: PutFile) -> tuple[str, Proof]:
     return f"{wanted.path}, {len(data)} bytes", proof
 
 
-def _sms(device: Device, wanted: ReceiveSms) -> tuple[str, Proof]:
+def _sms(device: Device, wanted: ReceiveSms) -> tuple[str, Postcondition]:
     """Delivered by the radio, since the provider ignores inserts by any but the messages app."""
     where = f"address={quoted(wanted.sender)} AND body={quoted(wanted.text)}"
     proof = _one_more(device, SMS, where)
@@ -111,7 +111,7 @@ def _sms(device: Device, wanted: ReceiveSms) -> tuple[str, Proof]:
     return f"a message from {wanted.sender}", proof
 
 
-def _contact(device: Device, wanted: AddContact) -> tuple[str, Proof]:
+def _contact(device: Device, wanted: AddContact) -> tuple[str, Postcondition]:
     before = _ids(device, RAW_CONTACTS)
     device.providers.insert(RAW_CONTACTS, {"account_name": None, "account_type": None})
     new = _ids(device, RAW_CONTACTS) - before
@@ -141,7 +141,7 @@ def _contact(device: Device, wanted: AddContact) -> tuple[str, Proof]:
     )
 
 
-def _event(device: Device, wanted: AddEvent) -> tuple[str, Proof]:
+def _event(device: Device, wanted: AddEvent) -> tuple[str, Postcondition]:
     calendars = _ids(device, CALENDARS, f"calendar_access_level>={MAY_WRITE}")
     if not calendars:
         raise SetupNotSeen(f"event {wanted.title!r}: the phone has no calendar to write into")
@@ -160,7 +160,7 @@ def _event(device: Device, wanted: AddEvent) -> tuple[str, Proof]:
     return f"event {wanted.title!r} at {wanted.start}", proof
 
 
-def _notification(device: Device, wanted: PostNotification) -> tuple[str, Proof]:
+def _notification(device: Device, wanted: PostNotification) -> tuple[str, Postcondition]:
     device.shell.do("cmd", "notification", "post", "-t", wanted.title, wanted.tag, wanted.text)
     posted = (wanted.tag, wanted.title, wanted.text)
 
@@ -171,7 +171,7 @@ def _notification(device: Device, wanted: PostNotification) -> tuple[str, Proof]
     return f"notification {wanted.tag}: {wanted.title!r}", proof
 
 
-def _shell(device: Device, wanted: RunShell) -> tuple[str, Proof]:
+def _shell(device: Device, wanted: RunShell) -> tuple[str, Postcondition]:
     device.shell.do("sh", "-c", wanted.run, root=wanted.root, timeout=RUN_S)
 
     def holds() -> bool:
@@ -181,7 +181,7 @@ def _shell(device: Device, wanted: RunShell) -> tuple[str, Proof]:
     return wanted.run, _seen(f"the check printed {wanted.expect!r}", holds)
 
 
-def _one_more(device: Device, uri: str, where: str) -> Proof:
+def _one_more(device: Device, uri: str, where: str) -> Postcondition:
     """Proves that there is one row more than now."""
     before = len(_ids(device, uri, where))
     text = f"{before + 1} rows, {before} before"
@@ -192,7 +192,7 @@ def _ids(device: Device, uri: str, where: str | None = None) -> set[int]:
     return {int(str(row["_id"])) for row in device.providers.query(uri, ["_id"], where=where)}
 
 
-_PERFORM: dict[str, Callable[[Device, Any], tuple[str, Proof]]] = {
+_PERFORM: dict[str, Callable[[Device, Any], tuple[str, Postcondition]]] = {
     "setting": _setting,
     "file": _file,
     "folder": _folder,

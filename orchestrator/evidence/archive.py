@@ -127,10 +127,10 @@ class _Bounded:
             raise BadArchive(f"not a zstd stream: {error}") from error
 
 
-def _extract(source: IO[bytes], folder: Path, limits: ArchiveLimits) -> dict[str, manifest.Measure]:
+def _extract(source: IO[bytes], folder: Path, limits: ArchiveLimits) -> dict[str, manifest.Content]:
     """Write every file below the folder; size and sha256 of each."""
     stream = _Bounded(source, limits.bytes)
-    found: dict[str, manifest.Measure] = {}
+    found: dict[str, manifest.Content] = {}
     last = ""
     while (block := stream.read(_BLOCK)) != bytes(_BLOCK):
         path, size = _entry(block, limits)

@@ -21,7 +21,7 @@ NAME = "MANIFEST.json"
 SCHEMA = 1
 SIZE_LIMIT = 8 << 20
 
-Measure = tuple[int, str] | None  # size and sha256; None: not a plain file
+Content = tuple[int, str] | None  # size and sha256; None: not a plain file
 
 
 class NotSealable(EmufarmError):
@@ -68,7 +68,7 @@ def sealed(folder: Path) -> bool:
 def verify(folder: Path) -> list[str]:
     """The problems of a sealed bundle, one sentence each; none if it is as it was sealed."""
     problems = []
-    found: dict[str, Measure] = {}
+    found: dict[str, Content] = {}
     for path, status in entries(folder):
         if stat.S_ISREG(status.st_mode):
             found[path] = _measure(folder / path)
@@ -79,7 +79,7 @@ def verify(folder: Path) -> list[str]:
     return sorted(problems + compare(folder, found))
 
 
-def compare(folder: Path, found: Mapping[str, Measure]) -> list[str]:
+def compare(folder: Path, found: Mapping[str, Content]) -> list[str]:
     """The differences between the files that were found below the folder and its manifest."""
     try:
         named = {file.path: (file.size, file.sha256) for file in _read(folder).files}

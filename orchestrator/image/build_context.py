@@ -44,7 +44,7 @@ _INSTALLED = (
 )  # fmt: skip
 _MTIME = 1199145600  # 2008-01-01, as in the stand-in's zips
 
-Files = Mapping[str, Path]  # name in the context -> the file
+ContextFiles = Mapping[str, Path]  # name in the context -> the file
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def build_args(
     return arguments
 
 
-def context(standin: StandInSdk | None = None) -> Files:
+def context(standin: StandInSdk | None = None) -> ContextFiles:
     """The files of a device image's build."""
     files = {name: ROOT / name for name in (DOCKERFILE, *_SCRIPTS)}
     files |= {f"orchestrator/{name}": PACKAGE / name for name in _HASHING}
@@ -135,7 +135,7 @@ def context(standin: StandInSdk | None = None) -> Files:
     return files
 
 
-def worker_context(wheelhouse: Path) -> Files:
+def worker_context(wheelhouse: Path) -> ContextFiles:
     """The files of the worker image's build."""
     files = {name: ROOT / name for name in (WORKER_DOCKERFILE, *_INSTALLED)}
     code = (item for item in source_files(PACKAGE) if not item[0].startswith(f"{DATA}/"))
@@ -145,17 +145,17 @@ def worker_context(wheelhouse: Path) -> Files:
     return files
 
 
-def files_digest(files: Files) -> str:
+def files_digest(files: ContextFiles) -> str:
     """One digest over every name and content that an engine is sent."""
     return digest({name: file_sha256(path) for name, path in files.items()})
 
 
-def worker_tag(files: Files, version: str) -> str:
+def worker_tag(files: ContextFiles, version: str) -> str:
     return f"{WORKER_NAME}:{version}-{files_digest(files)[:12]}"
 
 
 def worker_build_args(
-    files: Files, *, base_image: str, revision: str, version: str
+    files: ContextFiles, *, base_image: str, revision: str, version: str
 ) -> dict[str, str]:
     return {
         "BASE_IMAGE": base_image,
@@ -165,7 +165,7 @@ def worker_build_args(
     }
 
 
-def pack(files: Files, out: IO[bytes]) -> None:
+def pack(files: ContextFiles, out: IO[bytes]) -> None:
     """Write the tar that an engine takes as a build's context; equal files give equal bytes."""
     try:
         with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:

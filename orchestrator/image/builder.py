@@ -87,7 +87,7 @@ def build_lock(builder: ImageBuilder, name: str) -> Iterator[Path]:
 def build_image(
     builder: ImageBuilder,
     what: str,
-    files: build_context.Files,
+    files: build_context.ContextFiles,
     dockerfile: str,
     args: Mapping[str, str],
     labels: Mapping[str, str],

@@ -32,7 +32,7 @@ from ..pins.profile import FILE, Profile
 from .build_context import SDK_FILE, SYSTEM_IMAGE_FILE, tag
 from .cleanup import container_labels, image_labels
 from .docker_check import content_labels, contents_of, mismatches
-from .docker_job import GIVEN, Files, JobResult, last_lines, read, running, wait_for_end
+from .docker_job import GIVEN, GivenFiles, JobResult, last_lines, read, running, wait_for_end
 
 BOOT_S, RESUME_S = 600.0, 180.0  # cold; from a snapshot
 WORK_S = 1800.0  # set-up, rest and saves after the boot
@@ -160,7 +160,7 @@ def _phone(
 
 
 def _run_beside(
-    baker: DockerBaker, phone: str, command: tuple[str, ...], given: Files, boot_s: float
+    baker: DockerBaker, phone: str, command: tuple[str, ...], given: GivenFiles, boot_s: float
 ) -> JobResult:
     """Run `emufarm device ...` in the phone's network, and return its result."""
     engine, token = baker.engine, f"{GIVEN_FOLDER}/{CONTROL_TOKEN}"

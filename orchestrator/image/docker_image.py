@@ -56,7 +56,7 @@ class BuildInputs:
 
     profile: Profile
     parts: build_context.SdkParts
-    files: build_context.Files
+    files: build_context.ContextFiles
 
     @property
     def digest(self) -> str:

@@ -22,7 +22,7 @@ USER = 10001  # of every image that we build
 _POLL_S = 0.2
 STILL_S = 5.0  # between two lines that say it is still running
 
-Files = Mapping[str, bytes | Path]  # name below GIVEN_FOLDER -> its content, or its file
+GivenFiles = Mapping[str, bytes | Path]  # name below GIVEN_FOLDER -> its content, or its file
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class JobResult:
 
 
 @contextmanager
-def running(engine: Engine, spec: ContainerSpec, files: Files) -> Iterator[str]:
+def running(engine: Engine, spec: ContainerSpec, files: GivenFiles) -> Iterator[str]:
     """Start a container and yield its id; remove it afterwards, with its volumes."""
     id = containers.create(engine, spec)
     try:
@@ -104,7 +104,7 @@ def read(engine: Engine, id: str, path: str) -> bytes:
     raise EngineRefused(f"{path} in the container {id[:12]} is no file")
 
 
-def packed(files: Files) -> bytes:
+def packed(files: GivenFiles) -> bytes:
     """A tar of the files that only the container's user can read."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:

@@ -69,7 +69,7 @@ class Decision:
 
 
 A = TypeVar("A")
-Counted = TypeVar("Counted", bound=RowsAre | ReceiptIs | PostedIs)
+CountQuestion = TypeVar("CountQuestion", bound=RowsAre | ReceiptIs | PostedIs)
 
 
 class Oracle(ABC, Generic[A]):
@@ -109,7 +109,7 @@ class Oracle(ABC, Generic[A]):
         """A pure function of the facts."""
 
 
-class CountOracle(Oracle[Counted]):
+class CountOracle(Oracle[CountQuestion]):
     """Counts what matches; without a wanted `count` at least one is needed."""
 
     what: str  # is counted; also the name of the fact

@@ -10,7 +10,7 @@ from typing import Any
 from ...events.canonical import Json, digest
 from .reader import EvidenceFolder
 
-Measure = tuple[int, str]  # size and sha256
+Content = tuple[int, str]  # size and sha256
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class AuditState:
     asked_before: set[str] = field(default_factory=set)  # oracles, by name
     oracle_events: int = 0
     violations: set[str] = field(default_factory=set)
-    _measured: dict[str, Measure | None] = field(default_factory=dict)
+    _measured: dict[str, Content | None] = field(default_factory=dict)
 
     def add(self, rule: str, text: str) -> None:
         """Add a finding about the line that is being checked."""
@@ -70,7 +70,7 @@ class AuditState:
         """Whether others can be compared with these: a broken trace is reported only once."""
         return not self.broken.intersection(traces)
 
-    def measure(self, name: str) -> Measure | None:
+    def measure(self, name: str) -> Content | None:
         """Size and sha256 of a file that an event names, read once however often it is named."""
         self.named.add(name)
         if name not in self._measured:

@@ -26,7 +26,7 @@ from ...pins.sdk_tools import adb_release
 from ...plan.plan import Plan, PlannedCase, episode
 from ...plan.store import FILE as PLAN
 
-Document = Mapping[str, Any]
+JsonDocument = Mapping[str, Any]
 # Fields of the manifest, and the same fields of the image lock.
 _LOCK_FIELDS = {
     "profile": "profile",
@@ -76,8 +76,8 @@ def _case(planned: PlannedCase) -> Case:
 
 
 def disagreements(
-    manifest: Document,
-    capabilities: Document,
+    manifest: JsonDocument,
+    capabilities: JsonDocument,
     plan: Plan,
     opened: RunOpened,
     devices: Mapping[str, Mapping[str, Any]],
@@ -106,7 +106,7 @@ def disagreements(
     return problems
 
 
-def _differs_from_lock(android: Document) -> Iterator[str]:
+def _differs_from_lock(android: JsonDocument) -> Iterator[str]:
     """The fields that differ from the image lock in the manifest, or from the AVD's config.ini."""
     lock, avd = android["image_lock"], android["avd"]
     for name, key in _LOCK_FIELDS.items():
