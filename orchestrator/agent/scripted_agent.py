@@ -117,7 +117,9 @@ _MOVES: dict[str, Callable[[Move, Observation], Play]] = {
 }
 
 
-def _find(words: str, seen: Observation) -> Generator[RawAction, Observation, tuple[int, Observation]]:
+def _find(
+    words: str, seen: Observation
+) -> Generator[RawAction, Observation, tuple[int, Observation]]:
     """The element's index. Waits, scrolls down and up, and waits again, until it is there."""
     seen = yield from _watch(words, seen, FIRST_LOOKS)
     for direction in ("up", "down"):

@@ -14,7 +14,7 @@ from .deadline import Deadline
 from .faults import DeviceFault
 from .phone import Device
 from .readiness import wait_ready
-from .supervisor_client import SupervisorFacts, SupervisorClient
+from .supervisor_client import SupervisorClient, SupervisorFacts
 
 _POLL_S = 0.1
 _NOTIFY_S = 5.0  # between two lines about what is still missing
@@ -46,7 +46,9 @@ def wait_booted(device: Device, seconds: float, notify: Notify) -> Device:
     return device
 
 
-def _facts(supervisor: SupervisorClient, deadline: Deadline, notifier: _WaitNotifier) -> SupervisorFacts:
+def _facts(
+    supervisor: SupervisorClient, deadline: Deadline, notifier: _WaitNotifier
+) -> SupervisorFacts:
     while True:
         try:
             facts = supervisor.facts()

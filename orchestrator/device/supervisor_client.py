@@ -99,6 +99,8 @@ def _facts(body: bytes) -> SupervisorFacts:
             "adb_version": facts["versions"]["adb"],
             "emulator_version": facts["versions"]["emulator"],
         }
-        return SupervisorFacts(**{field.name: values[field.name] for field in fields(SupervisorFacts)})
+        return SupervisorFacts(
+            **{field.name: values[field.name] for field in fields(SupervisorFacts)}
+        )
     except (ValueError, KeyError, TypeError) as error:
         raise DeviceFault("supervisor", f"malformed facts: {error!r}") from error
