@@ -18,6 +18,7 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -122,8 +123,9 @@ def _walk(run: Path, below: str) -> Iterator[tuple[str, os.stat_result]]:
         names = sorted(entry.name for entry in entries)
     for name in names:
         path = f"{below}/{name}" if below else name
-        status = (run / path).lstat()
-        yield path, status
-        inside = path.startswith(f"{EPISODES}/") and path.count("/") == 2
-        if stat.S_ISDIR(status.st_mode) and not inside:
-            yield from _walk(run, path)
+        with suppress(FileNotFoundError):  # a run under way renames and removes files
+            status = (run / path).lstat()
+            yield path, status
+            inside = path.startswith(f"{EPISODES}/") and path.count("/") == 2
+            if stat.S_ISDIR(status.st_mode) and not inside:
+                yield from _walk(run, path)
