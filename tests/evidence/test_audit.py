@@ -93,6 +93,14 @@ def test_what_stands_in_a_bundles_place_is_one(run: Path) -> None:
     assert audit(run).bundles == 2
 
 
+def test_a_bundle_that_is_still_being_unpacked_is_none_yet(run: Path, bundle: Path) -> None:
+    unfinished = bundle.parent / ".attempt-2.0123.part"
+    unfinished.mkdir()
+    shutil.copy(bundle / "attempt.json", unfinished)
+    assert audit_run(run) == []
+    assert audit(run).bundles == 1
+
+
 def test_a_bundle_in_anothers_place_is_found(run: Path, bundle: Path) -> None:
     shutil.copytree(bundle, run / "episodes" / "other.benign.1" / "attempt-1")
     shutil.copytree(bundle, bundle.parent / "fenced-0123")

@@ -63,11 +63,15 @@ def audit(run: Path) -> Audited:
 def _bundles_below(run: Path, findings: Findings) -> Iterator[Path]:
     """The run's bundles in order, following no link.
 
-    A bundle is a folder with a summary.json or an attempt.json, and any folder in a bundle's place.
+    A bundle is a folder with a summary.json or an attempt.json, and any folder in a bundle's place;
+    a hidden one there is still being written.
     """
     waiting = [run]
     while waiting:
         folder = waiting.pop()
+        place = _is_place(folder.relative_to(run))
+        if place and folder.name.startswith("."):
+            continue
         below, names = [], set()
         try:
             with os.scandir(folder) as entries:
@@ -78,16 +82,15 @@ def _bundles_below(run: Path, findings: Findings) -> Iterator[Path]:
         except OSError as error:
             name = folder.relative_to(run).as_posix()
             findings.add(name, 0, "not_plain", f"it cannot be read: {error.strerror}")
-        if SUMMARY in names or attempt.NAME in names or _is_place(folder.relative_to(run)):
+        if place or SUMMARY in names or attempt.NAME in names:
             yield folder
         else:
             waiting += sorted(below, reverse=True)
 
 
 def _is_place(folder: Path) -> bool:
-    """Whether it is episodes/<episode>/<bundle>; a hidden one is still being written."""
-    parts = folder.parts
-    return len(parts) == 3 and parts[0] == EPISODES and not parts[2].startswith(".")
+    """Whether it is episodes/<episode>/<bundle>."""
+    return len(folder.parts) == 3 and folder.parts[0] == EPISODES
 
 
 def _is_bundle(folder: Path) -> bool:
