@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
+
+from orchestrator.coordinator import chain
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptLost,
@@ -14,6 +18,27 @@ from orchestrator.coordinator.transitions import (
 )
 from tests.run.conftest import Farm, ended
 from tests.run.test_road import SMOKE, wait_for
+
+
+def test_the_journal_of_a_run_under_way_can_be_read(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A segment gets its name after the folder was listed and before a file is read."""
+    journal = farm.runs / "r" / chain.FOLDER
+    journal.mkdir(parents=True)
+    (journal / chain.segment_name(1)).write_bytes(b"whole\n")
+    unfinished = journal / "000002.part"
+    unfinished.write_bytes(b"new\n")
+    read_bytes = Path.read_bytes
+
+    def late(path: Path) -> bytes:
+        if unfinished.exists():
+            unfinished.rename(journal / chain.segment_name(2))
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", late)
+    assert farm.journal() == b"whole\n"
+    assert sorted(farm.journal().splitlines()) == [b"new", b"whole"]
 
 
 def test_an_interrupted_run_gives_its_leases_back_and_blames_nobody(farm: Farm) -> None:
