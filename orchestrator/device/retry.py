@@ -6,9 +6,6 @@ failure it is unknown whether it took effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
-
 from tenacity import Retrying
 from tenacity.retry import retry_if_exception
 from tenacity.stop import stop_after_attempt, stop_after_delay
@@ -16,30 +13,20 @@ from tenacity.wait import wait_exponential
 
 from ..errors import EmufarmError
 
-T = TypeVar("T")
-
-
-class Policy(Protocol):
-    def __call__(self, question: Callable[[], T]) -> T:
-        """Returns the answer, or raises the last fault once the policy gives up."""
-
 
 def _is_transient(error: BaseException) -> bool:
     """The error has the attribute: DeviceFault here, CoordinatorAway in a room above."""
     return isinstance(error, EmufarmError) and getattr(error, "transient", False)
 
 
-def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) -> Policy:
-    def ask(question: Callable[[], T]) -> T:
-        retrying = Retrying(
-            retry=retry_if_exception(_is_transient),
-            stop=stop_after_attempt(tries) | stop_after_delay(seconds),
-            wait=wait_exponential(multiplier=first_wait, max=longest_wait),
-            reraise=True,
-        )
-        return retrying(question)
-
-    return ask
+def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) -> Retrying:
+    """Calls a question; returns its answer, or raises its last fault once the policy gives up."""
+    return Retrying(
+        retry=retry_if_exception(_is_transient),
+        stop=stop_after_attempt(tries) | stop_after_delay(seconds),
+        wait=wait_exponential(multiplier=first_wait, max=longest_wait),
+        reraise=True,
+    )
 
 
 # A read-only query after a transport error: short, since the caller polls anyway.
