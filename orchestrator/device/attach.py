@@ -39,10 +39,7 @@ def wait_booted(device: Device, seconds: float, notify: Notify) -> Device:
             raise DeviceFault("supervisor", "the emulator ended while it booted", during="boot")
         time.sleep(step)
 
-    readiness = wait_ready(device.shell, seconds, pause=pause)
-    if not readiness.ready:
-        text = f"{seconds:g} s after its start: {'; '.join(readiness.missing)}"
-        raise DeviceFault("not_ready", text)
+    wait_ready(device.shell, seconds, pause=pause).require(f"{seconds:g} s after its start: ")
     return device
 
 

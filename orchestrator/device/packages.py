@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .adb import Adb
-from .faults import DeviceFault
-from .shell import Shell, require_package, succeeded
+from .faults import PACKAGE_MISSING, DeviceFault
+from .shell import Shell, succeeded
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Launch:
 
 
 def parse_version(text: str, package: str) -> Version:
-    require_package(text, package)
+    if PACKAGE_MISSING.search(text):  # dumpsys reports it with exit code 0
+        raise DeviceFault("package_missing", text.strip(), during=f"dumpsys package {package}")
     name = re.search(r"^\s*versionName=(.*?)\s*$", text, re.MULTILINE)
     code = re.search(r"^\s*versionCode=(\d+)", text, re.MULTILINE)
     if name is None or code is None:
@@ -57,8 +58,7 @@ def parse_package_lines(text: str) -> tuple[str, ...]:
 
 
 def parse_launch(text: str) -> Launch:
-    """Parses the output of `am start -W`, which reports an error as a line `Error: ...` with exit
-    code 0."""
+    """From `am start -W`, which reports an error as a line `Error: ...` with exit code 0."""
     error = re.search(r"^(?:Error|java\.lang\.\w+Exception): ?(.*)$", text, re.MULTILINE)
     status = re.search(r"^Status: (\S+)", text, re.MULTILINE)
     if error is not None or status is None:
@@ -76,9 +76,8 @@ class Packages:
     def names(self) -> frozenset[str]:
         names = parse_package_lines(self._shell.answer("pm", "list", "packages"))
         if not names:
-            raise DeviceFault(
-                "bad_answer", "a phone without any package", during="pm list packages"
-            )
+            text = "a phone without any package"
+            raise DeviceFault("bad_answer", text, during="pm list packages")
         return frozenset(names)
 
     def paths(self, package: str) -> tuple[str, ...]:

@@ -33,6 +33,11 @@ class Readiness:
     def ready(self) -> bool:
         return not self.missing
 
+    def require(self, since: str = "", *, during: str = "") -> None:
+        """Raises a fault that lists what is missing."""
+        if self.missing:
+            raise DeviceFault("not_ready", since + "; ".join(self.missing), during=during)
+
 
 def missing(shell: Shell, *, timeout: float = 10.0) -> tuple[str, ...]:
     """Every condition that does not hold now; a fault counts as one."""

@@ -5,14 +5,7 @@ from __future__ import annotations
 import shlex
 
 from .adb_socket import AdbSocket, ShellResult
-from .faults import (
-    DUMP_BROKEN,
-    DUMP_TIMEOUT,
-    PACKAGE_MISSING,
-    PROVIDER_ERROR,
-    SERVICE_MISSING,
-    DeviceFault,
-)
+from .faults import DUMP_BROKEN, DUMP_TIMEOUT, PROVIDER_ERROR, SERVICE_MISSING, DeviceFault
 from .retry import QUERY
 
 _AS_ROOT = ("su", "0")
@@ -24,21 +17,16 @@ class Shell:
     def __init__(self, adb_socket: AdbSocket) -> None:
         self.adb_socket = adb_socket
 
-    def run(
-        self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
-    ) -> ShellResult:
+    def run(self, *words: str, timeout: float = 30.0, root: bool = False) -> ShellResult:
         """Runs a command once; any exit code is a valid result."""
-        return self.adb_socket.shell(command_line(words, root=root), stdin=stdin, timeout=timeout)
+        return self.adb_socket.shell(command_line(words, root=root), timeout=timeout)
 
-    def do(
-        self, *words: str, stdin: bytes = b"", timeout: float = 30.0, root: bool = False
-    ) -> ShellResult:
+    def do(self, *words: str, timeout: float = 30.0, root: bool = False) -> ShellResult:
         """Runs a command once; anything but a clean success is a fault."""
-        return succeeded(self.run(*words, stdin=stdin, timeout=timeout, root=root))
+        return succeeded(self.run(*words, timeout=timeout, root=root))
 
     def query(self, *words: str, timeout: float = 30.0, root: bool = False) -> ShellResult:
-        """Runs a read-only command, and again after a transport error, which may add the few
-        seconds of the retry policy to the time-out."""
+        """Runs a read-only command, and again after a transport error: that may add seconds."""
         line = command_line(words, root=root)
         return QUERY(lambda: self.adb_socket.shell(line, timeout=timeout))
 
@@ -60,8 +48,7 @@ def needs_root(line: str) -> bool:
 def succeeded(result: ShellResult) -> ShellResult:
     """Returns the result, or raises a fault if the exit code or an error message shows a failure.
 
-    On stdout an error message counts only if it stands alone: inside a text message or a page it
-    may be anyone's text.
+    On stdout an error message counts only alone: inside a text or page it may be anyone's.
     """
     output = f"{result.text[:2000]}\n{result.error_text}".strip()
     alone = result.text[:200].strip().removeprefix("cmd: ")
@@ -70,23 +57,12 @@ def succeeded(result: ShellResult) -> ShellResult:
     if PROVIDER_ERROR.search(result.error_text):
         raise DeviceFault("provider_error", result.error_text.strip(), during=result.command)
     if result.command.startswith("dumpsys "):
-        _require_whole(result)
+        # After the break of an incomplete dump everything would seem absent.
+        if timed_out := DUMP_TIMEOUT.fullmatch(result.text.rstrip().rpartition("\n")[2]):
+            raise DeviceFault("timeout", timed_out[0], during=result.command)
+        if broken := DUMP_BROKEN.search(result.error_text):
+            raise DeviceFault("bad_answer", broken[0], during=result.command)
     if result.exit_code != 0:
         text = f"exit code {result.exit_code}: {output}"
         raise DeviceFault("command_failed", text, during=result.command)
     return result
-
-
-def _require_whole(dump: ShellResult) -> None:
-    """Refuses an incomplete dump, in which everything after the break would seem absent."""
-    last = dump.text.rstrip().rpartition("\n")[2]
-    if timed_out := DUMP_TIMEOUT.fullmatch(last):
-        raise DeviceFault("timeout", timed_out[0], during=dump.command)
-    if broken := DUMP_BROKEN.search(dump.error_text):
-        raise DeviceFault("bad_answer", broken[0], during=dump.command)
-
-
-def require_package(text: str, package: str) -> None:
-    """`dumpsys package` reports an unknown package with exit code 0."""
-    if PACKAGE_MISSING.search(text):
-        raise DeviceFault("package_missing", text.strip(), during=f"dumpsys package {package}")

@@ -90,8 +90,7 @@ class Snapshots:
         seconds: float = 60.0,
         pause: Pause = time.sleep,
     ) -> LoadProof:
-        """Loads the snapshot and waits for the whole proof, `seconds` at most after the console's
-        reply.
+        """Loads the snapshot and waits for the whole proof, at most `seconds` after the reply.
 
         `marker` is the path of a file that was baked into the snapshot. A phone that does not
         answer can be loaded too; then there are no sentinels, and the proof says so.
@@ -108,7 +107,8 @@ class Snapshots:
         deadline = Deadline(seconds)
         transport = self._new_transport(before.transport, deadline, pause)
         steps.done("transport")
-        self._require_ready(tag, deadline, pause)
+        since = f"{seconds:g} s after the load of {tag}: "
+        wait_ready(self._shell, deadline.share(), pause=pause).require(since)
         steps.done("framework")
         properties = Properties(self._shell)
         # The content is compared, because the snapshot may contain a sentinel of an earlier load.
@@ -147,9 +147,8 @@ class Snapshots:
         try:
             before = replace(before, transport=adb_socket.transport_id())
             output = adb_socket.shell(script, timeout=5).text.split()
-            before = replace(
-                before, file=f"file={nonce}" in output, property=f"property={nonce}" in output
-            )
+            file, property = f"file={nonce}" in output, f"property={nonce}" in output
+            before = replace(before, file=file, property=property)
             return replace(before, clock=Clock(self._shell).offset(timeout=5))
         except DeviceFault:
             # Lost or hung: a load may bring it back. The proof shows which sentinels are missing.
@@ -163,18 +162,11 @@ class Snapshots:
             raise DeviceFault("snapshot_failed", status)
 
     def _new_transport(self, old: int | None, deadline: Deadline, pause: Pause) -> int:
+        adb_socket, emulator = self._shell.adb_socket, self._console.port + 1
         try:
-            return new_transport(
-                self._shell.adb_socket, old, self._console.port + 1, deadline, pause
-            )
+            return new_transport(adb_socket, old, emulator, deadline, pause)
         except DeviceFault as fault:
             raise DeviceFault("snapshot_failed", fault.text, during=fault.during) from fault
-
-    def _require_ready(self, tag: str, deadline: Deadline, pause: Pause) -> None:
-        readiness = wait_ready(self._shell, deadline.share(), pause=pause)
-        if not readiness.ready:
-            text = f"{deadline.seconds:g} s after the load of {tag}: {'; '.join(readiness.missing)}"
-            raise DeviceFault("not_ready", text)
 
     def _text(self, path: str) -> str | None:
         if not self._files.exists(path):

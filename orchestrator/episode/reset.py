@@ -28,18 +28,14 @@ class NotProven(Exception):
 
 
 class PinMismatch(Exception):
-    """The device is not the one that the image's lock names; the text has both values of each
-    pin."""
+    """The device is not the one that the lock names; the text has both values of each pin."""
 
 
 def reset(
     device: Device, lock: ImageLock, bundle: Bundle, seconds: float, check: Callable[[], None]
 ) -> None:
-    """Returns once the reset is proven; otherwise raises NotProven with the result of each rung, or
-    PinMismatch.
-
-    `check` is called before each rung and may raise.
-    """
+    """Returns once the reset is proven; otherwise raises NotProven with the result of each rung,
+    or PinMismatch. `check` is called before each rung and may raise."""
     failures: list[str] = []
     rungs: list[tuple[str, Callable[[], LoadProof]]] = [
         ("load", lambda: device.snapshots.load(lock.snapshot, marker=MARKER, seconds=seconds))
@@ -82,9 +78,7 @@ def restart(device: Device, lock: ImageLock, seconds: float) -> LoadProof:
     """Restarts the emulator from a fresh copy of its AVD and loads the snapshot."""
     assert device.supervisor is not None
     device.supervisor.restart()
-    readiness = device.wait_ready(seconds)
-    if not readiness.ready:
-        raise DeviceFault("not_ready", "; ".join(readiness.missing), during="restart")
+    device.wait_ready(seconds).require(during="restart")
     return device.snapshots.load(lock.snapshot, marker=MARKER, seconds=seconds)
 
 
