@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TextIO
 
 from .adb_socket import Exchange
 from .expectations import EXPECTATIONS, Expectation
@@ -51,18 +51,19 @@ def run_check(
 ) -> list[CheckFinding]:
     """Checks every expectation in order; one failure does not hide the next."""
     findings: list[CheckFinding] = []
-    recorder = _Recorder(folder)
-    device.listen(recorder.record)
+    recorder = None if folder is None else _Recorder(folder)
     try:
         for expectation in expectations:
             if expectation.destructive and not destructive:
                 continue
-            recorder.expectation = expectation.name
+            if recorder is not None:
+                device.listen(partial(recorder.record, expectation.name))
             findings.append(_check(device, expectation))
             on_finding(findings[-1])
     finally:
         device.listen(None)
-        recorder.close(findings)
+        if recorder is not None:
+            recorder.close(findings)
     return findings
 
 
@@ -83,22 +84,17 @@ def _check(device: Device, expectation: Expectation) -> CheckFinding:
 
 
 class _Recorder:
-    def __init__(self, folder: Path | None) -> None:
-        self.expectation = ""
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._blobs = 0
         self._lock = threading.Lock()  # exchanges may come from several threads
-        self._lines: TextIO | None = None
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lines = (folder / "recordings.jsonl").open("w", encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lines = (folder / "recordings.jsonl").open("w", encoding="utf-8")
 
-    def record(self, exchange: Exchange) -> None:
-        if self._lines is None:
-            return
+    def record(self, expectation: str, exchange: Exchange) -> None:
         with self._lock:
             line = {
-                "expectation": self.expectation,
+                "expectation": expectation,
                 "kind": exchange.kind,
                 "command": exchange.request,
                 "stdout": self._text(exchange.stdout),
@@ -116,15 +112,12 @@ class _Recorder:
                 return data.decode()
             except UnicodeDecodeError:
                 pass
-        assert self._folder is not None
         self._blobs += 1
         name = f"{self._blobs:04d}.bin"
         (self._folder / name).write_bytes(data)
         return {"file": name, "bytes": len(data)}
 
     def close(self, findings: list[CheckFinding]) -> None:
-        if self._lines is None or self._folder is None:
-            return
         self._lines.close()
         text = json.dumps([asdict(finding) for finding in findings], indent=2, ensure_ascii=False)
         (self._folder / "findings.json").write_text(text + "\n", encoding="utf-8")

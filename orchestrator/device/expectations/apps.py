@@ -16,21 +16,17 @@ def _open_settings(device: Device) -> CheckResult:
     text = device.shell.do("am", "start", "-W", "-a", "android.settings.SETTINGS").text
     if "Status: ok" not in text.splitlines():
         return CheckResult(False, text.strip())
-    return _reaches_foreground(device, _SETTINGS)
-
-
-def _reaches_foreground(device: Device, package: str) -> CheckResult:
-    return eventually(lambda: equal(device.foreground().package, package), 15)
+    return eventually(lambda: equal(device.foreground().package, _SETTINGS), 15)
 
 
 def _go_home(device: Device) -> CheckResult:
     device.input.key("KEYCODE_HOME")
-    return eventually(lambda: _differs(device, _SETTINGS), 15)
 
+    def left() -> CheckResult:
+        found = device.foreground().package
+        return CheckResult(found not in (None, _SETTINGS), repr(found))
 
-def _differs(device: Device, package: str) -> CheckResult:
-    found = device.foreground().package
-    return CheckResult(found not in (None, package), repr(found))
+    return eventually(left, 15)
 
 
 @expect(
@@ -40,8 +36,7 @@ def _differs(device: Device, package: str) -> CheckResult:
 )
 def _start(device: Device) -> CheckResult:
     device.input.key("KEYCODE_HOME")
-    line = "am start -W -a android.settings.SETTINGS"
-    text = device.adb_socket.shell(line).text
+    text = device.adb_socket.shell("am start -W -a android.settings.SETTINGS").text
     heads = [each.partition(":")[0] for each in text.splitlines() if each]
     wanted = {"Starting", "Status", "Activity", "TotalTime", "WaitTime", "Complete"}
     lacking = wanted - set(heads)
@@ -77,7 +72,6 @@ def _foreground(device: Device) -> CheckResult:
 
 @expect("input.tap", "agents tap what the screen shows", "a tap on a row changes the screen")
 def _tap(device: Device) -> CheckResult:
-    """A tap on a visible row must change the screen."""
     opened = _open_settings(device)
     if not opened.holds:
         return opened
@@ -97,9 +91,8 @@ def _tap(device: Device) -> CheckResult:
 
     def changed() -> CheckResult:
         now = {each.text for each in device.screen.tree().elements or () if each.text}
-        return CheckResult(
-            bool(now) and now != texts, f"{rows[0].text!r} opened {len(now - texts)} texts"
-        )
+        text = f"{rows[0].text!r} opened {len(now - texts)} texts"
+        return CheckResult(bool(now) and now != texts, text)
 
     seen = eventually(changed, 8)
     _go_home(device)
@@ -116,9 +109,8 @@ def _silent(device: Device) -> CheckResult:
 def _not_ascii(device: Device) -> CheckResult:
     result = device.adb_socket.shell("input text ü")
     output = result.text + result.error_text
-    return CheckResult(
-        "Exception occurred while executing 'text':" in output, output.strip()[:200] or "''"
-    )
+    failed = "Exception occurred while executing 'text':" in output
+    return CheckResult(failed, output.strip()[:200] or "''")
 
 
 @expect(
@@ -174,12 +166,9 @@ def _dump(device: Device) -> CheckResult:
         return CheckResult(False, reading.warning or "no tree")
     shown, size = [e for e in reading.elements if not e.bounds.empty], device.display()
     outside = [
-        element
-        for element in shown
-        if element.bounds.left < 0
-        or element.bounds.top < 0
-        or element.bounds.right > size.width
-        or element.bounds.bottom > size.height
+        at
+        for at in (element.bounds for element in shown)
+        if min(at.left, at.top) < 0 or at.right > size.width or at.bottom > size.height
     ]
     named = [e for e in shown if e.text or e.description]
     text = f"{len(shown)} elements, {len(named)} named, {len(outside)} outside"

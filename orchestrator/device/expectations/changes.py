@@ -80,7 +80,6 @@ def _no_snapshot(device: Device) -> CheckResult:
 
 @expect_with_console("snapshot.resumes", "the phone keeps its state after a refused load", "ready")
 def _still_there(device: Device) -> CheckResult:
-    """The phone keeps running after a refused load."""
     readiness = device.wait_ready(30)
     return CheckResult(readiness.ready, "; ".join(readiness.missing) or "ready")
 

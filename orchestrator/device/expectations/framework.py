@@ -108,10 +108,8 @@ def _messages(device: Device) -> CheckResult:
 
 @expect("packages.list", "apps are found by name", "android and settings, a path, no path for none")
 def _packages(device: Device) -> CheckResult:
-    names = device.packages.names()
-    wanted = {"android", "com.android.settings"}
     return all_of(
-        names=(wanted <= names, True),
+        names=({"android", "com.android.settings"} <= device.packages.names(), True),
         path=(bool(device.packages.paths("android")), True),
         missing=(device.packages.paths(_NONE), ()),
     )
@@ -150,13 +148,10 @@ def _missing_service(device: Device) -> CheckResult:
 
 @expect("services.check", "readiness requires the input service", "found, and not found")
 def _service_check(device: Device) -> CheckResult:
-    return all_of(
-        input=(device.adb_socket.shell("service check input").text, "Service input: found\n"),
-        none=(
-            device.adb_socket.shell(f"service check {_NONE}").text,
-            f"Service {_NONE}: not found\n",
-        ),
-    )
+    found = device.adb_socket.shell("service check input").text
+    none = device.adb_socket.shell(f"service check {_NONE}").text
+    wanted = f"Service {_NONE}: not found\n"
+    return all_of(input=(found, "Service input: found\n"), none=(none, wanted))
 
 
 @expect(
@@ -165,19 +160,15 @@ def _service_check(device: Device) -> CheckResult:
     "each dump has the value, and there is no call",
 )
 def _status(device: Device) -> CheckResult:
-    """A dump without the line that its parser looks for is a fault."""
-    answer = device.shell.answer
+    answer = device.shell.answer  # a dump without the line that its parser looks for is a fault
     bluetooth = parse_bluetooth(answer("dumpsys", "bluetooth_manager"))
     network = sorted(parse_default_network(answer("dumpsys", "connectivity")))
     call = parse_call(answer("dumpsys", "telephony.registry"))
     location = parse_location(answer("cmd", "location", "is-location-enabled"))
-    clipboard = parse_appop(
-        answer("cmd", "appops", "get", "com.android.settings", "READ_CLIPBOARD"), "READ_CLIPBOARD"
-    )
-    return CheckResult(
-        call == "idle",
-        f"bluetooth {bluetooth}, network {network}, {call=}, {location=}, {clipboard=}",
-    )
+    op = "READ_CLIPBOARD"
+    clipboard = parse_appop(answer("cmd", "appops", "get", "com.android.settings", op), op)
+    text = f"bluetooth {bluetooth}, network {network}, {call=}, {location=}, {clipboard=}"
+    return CheckResult(call == "idle", text)
 
 
 @expect("root.su", "adb root would restart adbd", "su 0 is uid 0")
@@ -208,7 +199,6 @@ def _logcat(device: Device) -> CheckResult:
 def _processes(device: Device) -> CheckResult:
     server = device.adb_socket.shell("pidof system_server")
     none = device.adb_socket.shell("pidof emufarm-none")
-    return CheckResult(
-        server.text.strip().isdecimal() and none.exit_code == 1,
-        f"system_server is {server.text.strip()}, none gives exit {none.exit_code}",
-    )
+    pid, code = server.text.strip(), none.exit_code
+    text = f"system_server is {pid}, none gives exit {code}"
+    return CheckResult(pid.isdecimal() and code == 1, text)

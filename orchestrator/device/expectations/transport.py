@@ -38,9 +38,8 @@ def _unknown_serial(device: Device) -> CheckResult:
     try:
         AdbSocket("emulator-1", device.adb_socket.server_port).shell("true", timeout=5)
     except DeviceFault as fault:
-        return equal(
-            (fault.reason, fault.text), ("device_not_found", "device 'emulator-1' not found")
-        )
+        wanted = ("device_not_found", "device 'emulator-1' not found")
+        return equal((fault.reason, fault.text), wanted)
     return CheckResult(False, "it answered")
 
 
