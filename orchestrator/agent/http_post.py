@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ..device.deadline import Deadline, DeadlineSocket
+from ..device.deadline import Deadline, DeadlineSocket, connect
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -63,11 +63,8 @@ def parse_url(url: str) -> HttpUrl:
 def post(
     to: HttpUrl, body: bytes, limit: int, deadline: Deadline, *, starting: bool = False
 ) -> HttpAnswer:
-    """The answer, up to `limit` bytes. `starting`: retry while the connection is refused.
-
-    Raises TimeoutError, OSError where the server cannot be reached or disconnects, and
-    HTTPException where it does not speak HTTP.
-    """
+    """The answer, up to `limit` bytes. Raises TimeoutError, OSError where the server cannot be
+    reached or disconnects, and HTTPException where it does not speak HTTP."""
     connection = http.client.HTTPConnection(to.host, to.port)
     connection.default_port = _PORTS["https" if to.tls else "http"]
     connection.sock = _connect(to, deadline, starting)
@@ -97,7 +94,7 @@ class _TlsSocket(ssl.SSLSocket):
 
 
 def _connect(to: HttpUrl, deadline: Deadline, starting: bool) -> socket.socket:
-    plain = _connect_when_up(to, deadline) if starting else _connect_once(to, deadline)
+    plain = _connect_plain(to, deadline, starting)
     if not to.tls:
         return plain
     context = ssl.create_default_context()
@@ -113,28 +110,24 @@ def _connect(to: HttpUrl, deadline: Deadline, starting: bool) -> socket.socket:
     return secured
 
 
-def _connect_when_up(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
-    """Retries while the connection is refused, as it is until the program listens."""
+def _connect_plain(to: HttpUrl, deadline: Deadline, starting: bool) -> DeadlineSocket:
+    """`starting`: retries while it is refused, as it is until the program listens."""
     while True:
         try:
             return _connect_once(to, deadline)
         except ConnectionRefusedError:
+            if not starting:
+                raise
             time.sleep(deadline.share(_RETRY_S))
 
 
 def _connect_once(to: HttpUrl, deadline: Deadline) -> DeadlineSocket:
     """Tries the host's addresses in order. Raises the last error where none answers."""
     found = socket.getaddrinfo(to.host, to.port, type=socket.SOCK_STREAM)
-    for number, (family, kind, protocol, _, place) in enumerate(found, 1):
-        connection = DeadlineSocket(family, kind, protocol)
-        connection.deadline = deadline
+    for number, (family, _, _, _, address) in enumerate(found, 1):
         try:
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection.settimeout(deadline.left())
-            connection.connect(place)
-            return connection
+            return connect(address, deadline, family)
         except OSError:
-            connection.close()
             if number == len(found) or deadline.passed:
                 raise
     raise OSError(f"{to.host} has no address")

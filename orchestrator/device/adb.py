@@ -89,15 +89,14 @@ class Adb:
         self.serial = serial
         self.server_port = server_port
 
-    def push(self, source: Path | bytes, target: str, *, mode: int = 0o644, timeout: float) -> int:
-        """Writes the phone's file `target`, checks its size and returns the number of bytes sent.
-        A folder as the target is refused."""
+    def push(self, source: Path | bytes, target: str, *, timeout: float) -> int:
+        """Writes the file `target`, not a folder, checks its size and returns the bytes sent."""
 
         def send(phone: adbutils.AdbDevice) -> int:
             if stat.S_ISDIR(phone.sync.stat(target).mode):
                 raise AdbError(f"{target} is a folder")
             with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
-                sent = _send(phone, file, f"{target},{stat.S_IFREG | mode}")
+                sent = _send(phone, file, f"{target},{stat.S_IFREG | 0o644}")
             size = phone.sync.stat(target).size
             if size != sent % 2**32:
                 raise AdbError(f"{size} of {sent} bytes arrived in {target}")
@@ -167,17 +166,16 @@ class Adb:
 
 
 def adb_binary() -> Path:
-    """The adb of this installation. Everything uses this one, since a client of another version
-    kills the server."""
+    """The adb that everything uses, since a client of another version kills the server."""
     try:
         return Path(adbutils.adb_path())
     except AdbError as error:
         raise DeviceFault("adb_server", str(error), during="the search for adb") from error
 
 
-def adb_version(binary: Path | None = None) -> str:
+def adb_version() -> str:
     """The text of `adb version`; it needs no server."""
-    command = [str(binary or adb_binary()), "version"]
+    command = [str(adb_binary()), "version"]
     try:
         answer = subprocess.run(command, capture_output=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,4 +1,4 @@
-"""A deadline for a whole call, and a loopback socket that obeys it.
+"""A deadline for a whole call, and a socket that obeys it.
 
 A socket's own time-out restarts with every read, so a peer that sends byte by byte would block us
 forever.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import socket
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
@@ -39,7 +39,7 @@ class Deadline:
 
 
 class DeadlineSocket(socket.socket):
-    """A loopback connection whose operations share one deadline and whose `send` sends all data."""
+    """A connection whose operations share one deadline and whose `send` sends all data."""
 
     deadline: Deadline
 
@@ -82,12 +82,19 @@ class DeadlineSocket(socket.socket):
 
 def dial(port: int, deadline: Deadline) -> DeadlineSocket:
     """Opens a connection to a loopback port. The caller closes it."""
-    connection = DeadlineSocket(socket.AF_INET, socket.SOCK_STREAM)
+    return connect(("127.0.0.1", port), deadline)
+
+
+def connect(
+    address: tuple[Any, ...], deadline: Deadline, family: int = socket.AF_INET
+) -> DeadlineSocket:
+    """Opens a connection to a socket address. The caller closes it."""
+    connection = DeadlineSocket(family, socket.SOCK_STREAM)
     connection.deadline = deadline
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.settimeout(deadline.left())
-        connection.connect(("127.0.0.1", port))
+        connection.connect(address)
     except BaseException:
         connection.close()
         raise

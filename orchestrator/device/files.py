@@ -30,9 +30,9 @@ class Files:
         self._shell = shell
         self._adb = adb
 
-    def exists(self, path: str, *, root: bool = False) -> bool:
+    def exists(self, path: str) -> bool:
         """`test` exits with 0 or 1; any other exit code is a fault and not an absent file."""
-        result = self._shell.query("test", "-e", path, root=root)
+        result = self._shell.query("test", "-e", path)
         if result.exit_code not in (0, 1) or result.stderr:
             text = f"exit code {result.exit_code}: {result.error_text.strip()}"
             raise DeviceFault("command_failed", text, during=result.command)
@@ -45,8 +45,8 @@ class Files:
             raise DeviceFault("command_failed", result.error_text.strip(), during=f"cat {path}")
         return result.stdout
 
-    def sha256(self, path: str, *, root: bool = False) -> str:
-        text = self._shell.answer("sha256sum", path, root=root, timeout=120)
+    def sha256(self, path: str) -> str:
+        text = self._shell.answer("sha256sum", path, timeout=120)
         if not re.match(r"[0-9a-f]{64}\b", text):
             raise DeviceFault("bad_answer", f"not a digest: {text[:200]!r}", during="sha256sum")
         return text[:64]
@@ -57,8 +57,8 @@ class Files:
     def pull(self, source: str, target: Path, *, timeout: float = 120.0) -> int:
         return self._adb.pull(source, target, timeout=timeout)
 
-    def remove(self, path: str, *, root: bool = False) -> None:
-        self._shell.do("rm", "-rf", path, root=root)
+    def remove(self, path: str) -> None:
+        self._shell.do("rm", "-rf", path)
 
     def pull_database(
         self, path: str, folder: Path, *, timeout: float = 120.0, root: bool = True
@@ -69,13 +69,12 @@ class Files:
         once all are read. A database that changes during every try is a fault.
         """
         target = folder / path.rpartition("/")[2]
+        during = "database pull"
         deadline = Deadline(timeout)
         for _ in range(_DATABASE_TRIES):
             before = self._parts(path, deadline, root)
             if "" not in before:
-                raise DeviceFault(
-                    "command_failed", f"{path} does not exist", during="database pull"
-                )
+                raise DeviceFault("command_failed", f"{path} does not exist", during=during)
             copies = {
                 part: self.read(path + part, root=root, timeout=deadline.share()) for part in before
             }
@@ -86,7 +85,7 @@ class Files:
                 break
         else:
             text = f"{path} changed during each of {_DATABASE_TRIES} copies"
-            raise DeviceFault("bad_answer", text, during="database pull")
+            raise DeviceFault("bad_answer", text, during=during)
         try:
             for part in DATABASE_PARTS:
                 copy = target.with_name(target.name + part)
@@ -94,7 +93,7 @@ class Files:
                 if part in copies:
                     copy.write_bytes(copies[part])
         except OSError as error:
-            raise DeviceFault("local_file", str(error), during="database pull") from error
+            raise DeviceFault("local_file", str(error), during=during) from error
         return target
 
     def _parts(self, path: str, deadline: Deadline, root: bool) -> dict[str, str]:

@@ -41,15 +41,12 @@ def full_activity(package: str, activity: str) -> str:
 
 
 def parse_focus(dump: str) -> tuple[str | None, str | None]:
-    """From `dumpsys window`: the focused window's title, and the package that does not respond.
-
-    If there are several displays, the first line that is not null counts.
-    """
+    """From `dumpsys window`: the focused window's title, and the package that does not respond."""
     values = [match[1].strip() for match in _FOCUS.finditer(dump)]
     if not values:
         raise DeviceFault("bad_answer", "no mCurrentFocus in it", during="dumpsys window")
     for value in values:
-        if value.startswith("null"):
+        if value.startswith("null"):  # one of several displays, without a focus
             continue
         hung = _NOT_RESPONDING.search(value)
         inside = value.removeprefix("Window{").rstrip("}")
@@ -64,8 +61,9 @@ def parse_resumed(dump: str) -> tuple[str, str] | None:
     return _component(_RESUMED, dump)
 
 
-def parse_focused_app(dump: str) -> tuple[str, str] | None:
-    return _component(_FOCUSED_APP, dump)
+def parse_front(windows: str, activities: str) -> tuple[str, str] | tuple[None, None]:
+    """From both dumps: package and full activity name of the app in the foreground."""
+    return parse_resumed(activities) or _component(_FOCUSED_APP, windows) or (None, None)
 
 
 def _component(line: re.Pattern[str], dump: str) -> tuple[str, str] | None:
@@ -88,5 +86,5 @@ def foreground(shell: Shell) -> Foreground:
     windows = shell.answer("dumpsys", "window")
     activities = shell.answer("dumpsys", "activity", "activities")
     focus, hung = parse_focus(windows)
-    package, activity = parse_resumed(activities) or parse_focused_app(windows) or (None, None)
+    package, activity = parse_front(windows, activities)
     return Foreground(focus, package, activity, hung, parse_rotation(windows))

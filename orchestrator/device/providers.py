@@ -1,4 +1,4 @@
-"""Content providers: queries and changes rows by means of the `content` program."""
+"""Content providers: queries and inserts rows by means of the `content` program."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _parse_row(text: str, projection: Sequence[str]) -> Row:
 
 
 class Providers:
-    """Queries and changes. A provider's error is a fault although the program exits with 0."""
+    """Queries and inserts. A provider's error is a fault although the program exits with 0."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
@@ -111,13 +111,9 @@ class Providers:
         words += ["--sort", sort] if sort is not None else []
         return parse_rows(self._shell.answer(*words, root=root), projection)
 
-    def insert(self, uri: str, values: Mapping[str, Value], *, root: bool = False) -> None:
+    def insert(self, uri: str, values: Mapping[str, Value]) -> None:
         """A provider may ignore the insert silently (SMS does): poll for the row afterwards."""
-        self._shell.do("content", "insert", "--uri", uri, *_bindings(values), root=root)
-
-    def delete(self, uri: str, *, where: str | None = None, root: bool = False) -> None:
-        words = ["content", "delete", "--uri", uri]
-        self._shell.do(*words, *(["--where", where] if where is not None else []), root=root)
+        self._shell.do("content", "insert", "--uri", uri, *_bindings(values))
 
 
 def provider_package(uri: str) -> str:

@@ -90,12 +90,10 @@ class Screen:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def capture(self, *, timeout: float = 30.0) -> Screenshot:
-        """Takes a complete picture or raises a fault; never returns a black substitute.
-
-        Uses shell v2, which separates stderr: a phone with two displays prints a warning first.
-        """
-        result = self._shell.query("screencap", "-p", timeout=timeout)
+    def capture(self) -> Screenshot:
+        """Takes a complete picture or raises a fault; never returns a black substitute."""
+        # Shell v2 separates stderr: a phone with two displays prints a warning first.
+        result = self._shell.query("screencap", "-p")
         if not result.ok:
             text = f"exit code {result.exit_code}: {result.error_text.strip()}"
             raise DeviceFault("bad_screenshot", text, during="screencap")
@@ -103,6 +101,5 @@ class Screen:
         return Screenshot(result.stdout, width, height)
 
     def tree(self, *, tries: int = 2, timeout: float = 30.0) -> TreeReading:
-        """The elements on screen, or a warning with the reason: uiautomator refuses an animated
-        screen."""
+        """The elements, or a warning with the reason: uiautomator refuses an animated screen."""
         return read_tree(self._shell, tries=tries, timeout=timeout)

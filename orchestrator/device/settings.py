@@ -17,9 +17,9 @@ class Properties:
     def get(self, name: str) -> str:
         return self._shell.answer("getprop", name).rstrip("\r\n")
 
-    def set(self, name: str, value: str, *, root: bool = False) -> None:
+    def set(self, name: str, value: str) -> None:
         """Sets the property and reads it back, because setprop may fail silently."""
-        self._shell.do("setprop", name, value, root=root)
+        self._shell.do("setprop", name, value)
         if self.get(name) != value:
             text = f"{name} is {self.get(name)!r} after setprop to {value!r}"
             raise DeviceFault("command_failed", text, during=f"setprop {name}")

@@ -10,9 +10,14 @@ from ..events.canonical import Json
 from .agent_and_site import AnswerOracle, PostedOracle, ReceiptOracle
 from .composite import CompositeOracle
 from .file import FileOracle
-from .framework import ForegroundOracle, NotificationOracle, PackageOracle, SettingOracle
+from .framework import (
+    ForegroundOracle,
+    NotificationOracle,
+    PackageOracle,
+    RowsOracle,
+    SettingOracle,
+)
 from .oracle import Oracle
-from .provider_rows import RowsOracle
 from .sqlite import SqliteOracle
 from .system_state import (
     CAPABILITIES,
@@ -42,8 +47,7 @@ FAMILIES: dict[str, Callable[[SimpleQuestion], Oracle[Any]]] = {
 
 
 def make_oracle(question: SimpleQuestion, roles: Mapping[str, str] | None = None) -> Oracle[Any]:
-    """Resolves app roles, so that a recorded question can be made into an oracle without a
-    profile."""
+    """Resolves app roles, so that a recorded question needs no profile."""
     kind, asked = question.kind, getattr(question, question.kind)
     if isinstance(asked, CompositeIs):
         parts = [make_oracle(part, roles) for part in asked.parts]

@@ -86,10 +86,8 @@ class FileOracle(Oracle[FileIs]):
 
 
 def kind_of_file(path: str, *, root: bool) -> Generator[Query, Raw, str | None]:
-    """`regular file`, `directory`, ...; None if it does not exist.
-
-    `test -e` is not used, because it also fails if access is denied.
-    """
+    """`regular file`, `directory`, ...; None if it does not exist."""
+    # Not `test -e`, which also fails if access is denied.
     stat = yield from shell("file_stat", "stat", "-L", "-c", "%F", path, root=root)
     if stat.ok:
         return stat.text.strip()
@@ -100,8 +98,7 @@ def kind_of_file(path: str, *, root: bool) -> Generator[Query, Raw, str | None]:
 
 
 def json_facts(data: bytes | str, paths: Mapping[str, Scalar]) -> dict[str, Json] | None:
-    """For each dotted path a list with its value, empty if there is no plain value; None if the
-    data is not JSON."""
+    """By dotted path a list of its plain value, empty if it has none; None if it is not JSON."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

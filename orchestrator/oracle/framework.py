@@ -1,14 +1,17 @@
-"""Oracles on settings, packages, the foreground app and notifications."""
+"""Oracles on settings, providers' rows, packages, the foreground app and notifications."""
 
 from __future__ import annotations
 
-from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, SettingIs
-from ..device.foreground import full_activity, parse_focus, parse_focused_app, parse_resumed
+from ..cases.oracles import ForegroundIs, NotificationIs, PackageIs, RowsAre, Scalar, SettingIs
+from ..device.faults import DeviceFault
+from ..device.foreground import full_activity, parse_focus, parse_front
 from ..device.notifications import parse_notifications
 from ..device.packages import parse_installed, parse_package_lines
-from ..device.providers import SETTINGS_PACKAGE
+from ..device.providers import PROVIDERS, SETTINGS_PACKAGE, parse_rows, provider_package, quoted
 from ..events.canonical import Json
-from .oracle import Decision, Inquiry, Oracle, output
+from .oracle import CountOracle, Decision, Inquiry, Oracle, output
+
+_KEY = "_id"  # every row of every provider has one
 
 
 class SettingOracle(Oracle[SettingIs]):
@@ -31,6 +34,43 @@ class SettingOracle(Oracle[SettingIs]):
         shown = "absent" if value is None else repr(value)
         reason = f"{self.asked.namespace} {self.asked.name} is {shown}"
         return Decision(value == self.asked.equals, reason)
+
+
+class RowsOracle(CountOracle[RowsAre]):
+    """The provider does the comparison: the query names every column, and only row ids are printed.
+    A message's text would be printed unescaped, so it could be written to look like more rows."""
+
+    notes = (
+        "asked of the content provider, not of the screen",
+        "compared by the provider: no text of a row is parsed, so none can imitate another row",
+    )
+    what = "rows"
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        return (provider_package(self._uri),)
+
+    @property
+    def _uri(self) -> str:
+        return self.asked.uri or PROVIDERS[str(self.asked.provider)]
+
+    def inquire(self) -> Inquiry:
+        words = ("content", "query", "--uri", self._uri, "--projection", _KEY)
+        match = self.asked.match
+        where = " AND ".join(_condition(column, match[column]) for column in sorted(match))
+        text = yield from output("content_query", *words, "--where", where, root=self.asked.root)
+        ids = [str(row[_KEY]) for row in parse_rows(text, [_KEY])]
+        if not all(id.lstrip("-").isdecimal() for id in ids):
+            raise DeviceFault("bad_answer", f"not row ids: {text[:200]!r}", during="content query")
+        return {self.what: len(ids)}
+
+
+def _condition(column: str, value: Scalar) -> str:
+    if value is None:
+        return f"{column} IS NULL"
+    if isinstance(value, str):
+        return f"{column}={quoted(value)}"
+    return f"{column}={int(value) if isinstance(value, bool) else repr(value)}"
 
 
 class PackageOracle(Oracle[PackageIs]):
@@ -81,7 +121,7 @@ class ForegroundOracle(Oracle[ForegroundIs]):
         windows = yield from output("dumpsys", "dumpsys", "window")
         activities = yield from output("dumpsys", "dumpsys", "activity", "activities")
         parse_focus(windows)  # a dump without a focus line is not an answer
-        package, activity = parse_resumed(activities) or parse_focused_app(windows) or (None, None)
+        package, activity = parse_front(windows, activities)
         facts = {"package": package}
         return facts if self.asked.activity is None else {**facts, "activity": activity}
 

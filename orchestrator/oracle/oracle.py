@@ -38,15 +38,11 @@ class Query:
 
 @dataclass(frozen=True)
 class Raw:
-    """The unparsed result of one query.
-
-    A command that ran has an exit code, and its stderr is `error`. Other queries have no exit code;
-    their `error` says why there is no answer.
-    """
+    """The unparsed result of one query."""
 
     data: bytes = b""
-    exit_code: int | None = None
-    error: str = ""
+    exit_code: int | None = None  # of a command that ran
+    error: str = ""  # the stderr of a command that ran; else why there is no answer
 
     @property
     def answered(self) -> bool:
@@ -142,8 +138,7 @@ def output(type: str, *words: str, root: bool = False) -> Generator[Query, Raw, 
 
 @dataclass(frozen=True)
 class InquiryResult:
-    """A completed inquiry: each query with its raw result, and the facts or the fault that
-    prevented them."""
+    """A completed inquiry: each query with its raw result, and the facts or a fault instead."""
 
     answers: tuple[tuple[Query, Raw], ...]
     facts: Json = None

@@ -41,15 +41,10 @@ def poll(
     `context_now` returns the context for each round; `forbidden` has the names of forbidden
     effects; no inquiry starts later than `bound_s` after the settle time.
     """
-    polled = [
-        _Polled(
-            oracle,
-            phase,
-            settle_of(oracle, settle_s),
-            lasting=oracle.question.name in forbidden or not oracle.tentative,
-        )
-        for oracle in oracles
-    ]
+    polled = []
+    for oracle in oracles:
+        lasting = oracle.question.name in forbidden or not oracle.tentative
+        polled.append(_Polled(oracle, phase, settle_of(oracle, settle_s), lasting))
     started, wait = time.monotonic(), FIRST_PAUSE_S
     longest = max((each.settle_s for each in polled), default=0.0)
     while pending := [each for each in polled if not each.decided]:

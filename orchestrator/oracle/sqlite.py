@@ -65,8 +65,7 @@ class SqliteOracle(Oracle[SqliteIs]):
 
 
 def select(database: Path, sql: str) -> bytes:
-    """The query's columns and rows as JSON, `null` if a table is missing. Any other error is a
-    fault."""
+    """The columns and rows as JSON, `null` if a table is missing. Any other error is a fault."""
     deadline = time.monotonic() + QUERY_S
     try:
         with closing(sqlite3.connect(database)) as connection:

@@ -21,11 +21,8 @@ def oracle_event(
     forbidden: bool = False,
     versions: Mapping[str, Json] | None = None,
 ) -> dict[str, Any]:
-    """The event's fields, without `event` and `ts_ms`, which the writer adds.
-
-    `raw` is parallel to `queries`. `versions` are those on which the answer depends: of adb, the
-    phone's build and the apps.
-    """
+    """The event's fields, without `event` and `ts_ms`, which the writer adds. `raw` is parallel to
+    `queries`. `versions`, of adb, the build and the apps, are those that the answer depends on."""
     oracle, inquiry = verdict.oracle, verdict.inquiry
     return {
         "oracle_name": verdict.name,
@@ -50,8 +47,7 @@ def oracle_event(
 
 
 def decision_fields(holds: bool | None, reason: str, *, forbidden: bool) -> dict[str, Json]:
-    """A forbidden oracle succeeds if its effect is absent. An unanswered question never
-    succeeds."""
+    """A forbidden oracle succeeds if its effect is absent; an unanswered question never does."""
     success = holds is not None and holds is not forbidden
     return {
         "success": success,

@@ -88,7 +88,8 @@ def test_a_message_that_the_phone_does_not_take_is_not_seen(phone: Phone) -> Non
 
 
 def test_an_event_without_a_calendar_is_said_so(phone: Phone) -> None:
-    phone.device.providers.delete("content://com.android.calendar/calendars")
+    calendars = "content://com.android.calendar/calendars"
+    phone.device.shell.do("content", "delete", "--uri", calendars)
     step = SetupStep.model_validate({"event": {"title": "x", "start": "2031-05-12 09:00"}})
     assert "no calendar" in unseen(lambda: set_up(phone.device, step, 0.2))
 
