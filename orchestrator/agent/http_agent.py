@@ -64,17 +64,13 @@ class AgentHost(Protocol):
     """Runs the agent's container, a new one for every attempt."""
 
     def start(self) -> str:
-        """Starts a container and returns its URL.
-
-        Raises AgentFault where the agent does not start, AgentHostLost where the farm fails.
-        """
+        """Starts a container and returns its URL. Raises AgentFault where the agent does not start,
+        AgentHostLost where the farm fails."""
         ...
 
     def describe_end(self) -> str:
-        """How the container ended, or that it still runs.
-
-        Raises AgentHostLost where that is unknown, or where something else ended it.
-        """
+        """How the container ended, or that it still runs. Raises AgentHostLost where that is
+        unknown, or where something else ended it."""
         ...
 
     def remove(self) -> None:

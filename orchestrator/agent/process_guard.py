@@ -25,9 +25,7 @@ NOT_STARTED = 127
 def main(parent: int, command: list[str]) -> int:
     prctl = ctypes.CDLL(None).prctl
     signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
-    prctl(
-        _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0
-    )  # orphans become our children, so that they can be found
+    prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # orphans become our children: they can be found
     prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     if os.getppid() != parent:  # the parent died before the line above
         return NOT_STARTED

@@ -44,19 +44,16 @@ def observation(session: str, seen: Observation) -> bytes:
 
 
 def observation_json(observation: Observation) -> dict[str, Any]:
-    """An observation as the agent gets it.
-
-    `elements` is null where the phone gave no tree; an action names an element by its index.
-    """
-    elements = observation.elements
+    """An observation as the agent gets it; an action names an element by its index."""
+    elements = None  # the phone gave no tree
+    if observation.elements is not None:
+        elements = [_element(*each) for each in enumerate(observation.elements)]
     return {
         "step": observation.step,
         "goal": observation.goal,
         "screen": {"width": observation.width, "height": observation.height},
         "screenshot": base64.b64encode(observation.screenshot).decode("ascii"),
-        "elements": None
-        if elements is None
-        else [_element(index, element) for index, element in enumerate(elements)],
+        "elements": elements,
         "message": observation.message,
     }
 

@@ -157,8 +157,7 @@ def _look() -> RawAction:
 
 
 def _index(words: str, seen: Observation) -> int | None:
-    """The visible, enabled element with exactly this text; a field before a button before a
-    plain text."""
+    """The visible, enabled element with exactly this text: first a field, then a button."""
     found = [
         (_rank(element), index)
         for index, element in enumerate(seen.elements or ())

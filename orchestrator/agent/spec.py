@@ -52,9 +52,8 @@ def check_spec(spec: str, folder: Path | None = None) -> None:
 def check_backend(spec: str, backend: str) -> None:
     """Raises UsageError where this backend cannot run or reach the agent."""
     if image_of(spec) and backend != "docker":
-        raise UsageError(
-            f"{spec!r} needs a container, and the {backend} backend runs none: use BACKEND=docker"
-        )
+        why = f"needs a container, and the {backend} backend runs none: use BACKEND=docker"
+        raise UsageError(f"{spec!r} {why}")
     if spec.startswith(COMMAND) and backend == "docker":
         raise UsageError(
             f"{spec!r} is a program on this machine, which a container cannot run: "
@@ -94,19 +93,15 @@ def command_of(spec: str) -> tuple[str, ...]:
 
 
 def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None = None) -> Agent:
-    """The agent for one attempt.
-
-    Only `random` uses the seed, only an `image:` agent the host. Raises CaseBroken where the case
-    has no script for this control agent and profile.
-    """
+    """The agent for one attempt. Only `random` uses the seed, only an `image:` agent the host.
+    Raises CaseBroken where the case has no script for this control agent and profile."""
     check_spec(spec)
     if spec.startswith(URLS):
         return HttpAgent(spec)
     if spec.startswith(IMAGE):
         if host is None:
-            raise UsageError(
-                f"this worker cannot run {spec!r}: it has no fleet that makes containers"
-            )
+            why = "it has no fleet that makes containers"
+            raise UsageError(f"this worker cannot run {spec!r}: {why}")
         return ContainerAgent(image_of(spec), host)
     if spec.startswith(COMMAND):
         return CommandAgent(command_words(spec, Path.cwd()))

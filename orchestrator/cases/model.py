@@ -126,9 +126,8 @@ class Response(Strict):
     def sendable(self) -> Response:
         for name, value in self.headers.items():
             if not (value.isascii() and value.isprintable()):
-                raise ValueError(
-                    f"{name}: {value!r} is not a header; write it in ASCII on one line"
-                )
+                hint = "write it in ASCII on one line"
+                raise ValueError(f"{name}: {value!r} is not a header; {hint}")
         return self
 
 

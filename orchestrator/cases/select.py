@@ -31,12 +31,10 @@ def _names_of(case: Case, variant: str) -> tuple[str, ...]:
 
 
 def no_match(expression: str, cases: Iterable[Case]) -> UsageError:
-    """The error for an expression that keeps nothing of these cases; suggests names for its words.
-
-    A part of an id is a name too, because a word may be one.
-    """
+    """The error for an expression that keeps nothing of these cases; suggests other words."""
     cases = list(cases)
     names = {name for case in cases for each in case.variants for name in _names_of(case, each)}
+    # A part of an id is a name too, because a word may be one.
     parts = {part for case in cases for part in case.id.split("_")}
     hint = "ask for less, or see `emufarm cases list`"
     for word in _Parser(expression).words():

@@ -80,21 +80,17 @@ class Document:
 
 
 def read_document(text: str, what: str) -> Document:
-    """Raises BadDocument where the text is not one YAML document of safe types.
-
-    `what` is what an empty file should have been, such as "a case".
-    """
+    """Raises BadDocument where the text is not one YAML document of safe types. `what` is what an
+    empty file should have been, such as "a case"."""
     try:
         loader = _CaseYamlLoader(text)
         root = loader.get_single_node()
         data = loader.construct_document(root) if root else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        what = " ".join(filter(None, (error.context, error.problem)))
-        line = mark.line + 1 if mark else 1
-        raise BadDocument(
-            line, f"not YAML: {what}; check quotes, colons and indentation"
-        ) from error
+        why = " ".join(filter(None, (error.context, error.problem)))
+        text = f"not YAML: {why}; check quotes, colons and indentation"
+        raise BadDocument(mark.line + 1 if mark else 1, text) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise BadDocument(line, f"not YAML: {error.reason}; remove that character") from error

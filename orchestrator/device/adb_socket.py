@@ -136,7 +136,6 @@ class AdbSocket:
 
     def announce(self, adb_port: int, *, timeout: float = 5.0) -> None:
         """Announces the emulator to the server again, which never answers this request."""
-
         request = f"host:emulator:{adb_port}"
 
         def exchange(deadline: Deadline) -> None:
@@ -164,8 +163,7 @@ class AdbSocket:
         out: bytes | bytearray = b"",
         err: bytes | bytearray = b"",
     ) -> T:
-        """Runs the exchange within the time-out, turns every error into a fault and informs the
-        listener."""
+        """Runs the exchange within the time-out; tells the listener; every error is a fault."""
         started = time.monotonic()
         fault: DeviceFault | None = None
         answer: T | None = None
@@ -200,9 +198,8 @@ def _framed(request: str) -> bytes:
     except UnicodeEncodeError as error:
         raise DeviceFault("adb_refused", f"not valid text: {error}") from error
     if b"\0" in data:
-        raise DeviceFault(
-            "adb_refused", "a request may contain no NUL: the phone would ignore the rest"
-        )
+        text = "a request may contain no NUL: the phone would ignore the rest"
+        raise DeviceFault("adb_refused", text)
     if len(data) > 0xFFFF:
         raise DeviceFault("adb_refused", f"a request of {len(data)} bytes does not fit adb's frame")
     return b"%04x" % len(data) + data

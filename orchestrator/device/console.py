@@ -65,8 +65,7 @@ def parse_snapshots(text: str) -> tuple[SnapshotRow, ...]:
 
 
 class Console:
-    """One emulator's console. Each command has its own connection, since the emulator may end
-    between two."""
+    """One emulator's console; a connection per command, since it may end between two."""
 
     def __init__(self, port: int, token: str, listener: Listener | None = None) -> None:
         self.port = port
@@ -158,9 +157,8 @@ class Console:
         if not re.fullmatch(r"[+]?[0-9*#]+", number):
             raise DeviceFault("console_refused", f"not a phone number: {number!r}")
         if not text or "\r" in text:
-            raise DeviceFault(
-                "console_refused", "a message needs text and may have no carriage return"
-            )
+            why = "a message needs text and may have no carriage return"
+            raise DeviceFault("console_refused", why)
         escaped = text.replace("\\", "\\\\").replace("\n", "\\n")
         self.ask(f"sms send {number} {escaped}")
 
@@ -194,10 +192,8 @@ def _reply(connection: DeadlineSocket, *, closing: bool = False) -> ConsoleReply
 
 
 def _more_refusals(connection: DeadlineSocket) -> list[str]:
-    """The remaining KO lines of a refusal, which may come in several writes with no end marker.
-
-    A `ping`, which the console always answers at once, marks the end.
-    """
+    """The remaining KO lines of a refusal, which may come in several writes with no end marker: a
+    `ping`, which the console always answers at once, marks it."""
     data = bytearray()
     connection.deadline = Deadline(connection.deadline.share(2))
     try:

@@ -26,8 +26,7 @@ class Notification:
 
 
 def parse_notifications(dump: str) -> tuple[Notification, ...]:
-    """From `dumpsys notification --noredact`; without that flag only the lengths of texts are
-    printed."""
+    """From `dumpsys notification --noredact`; without the flag it shows only texts' lengths."""
     if "Notification" not in dump:
         raise DeviceFault("bad_answer", f"{dump[:200]!r}", during="dumpsys notification")
     records = list(_RECORD.finditer(dump))

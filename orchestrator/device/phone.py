@@ -25,8 +25,7 @@ from .supervisor_client import SupervisorClient
 
 
 class Device:
-    """A phone, by its serial and the port of its adb server, with a console and a supervisor if it
-    has them. The constructor does no I/O."""
+    """A phone and, if it has them, its console and supervisor. The constructor does no I/O."""
 
     def __init__(
         self,
@@ -99,8 +98,8 @@ class Device:
     def observed_pins(self, fingerprint: str | None = None) -> dict[str, str | None]:
         """The values of the pins that an image's lock names, keyed as in pins/mismatch.py.
 
-        The caller passes the fingerprint, which it has read from the phone with its other proofs;
-        the supervisor, where there is one, supplies the rest. DeviceFault if it does not answer.
+        The caller has read the fingerprint with its other proofs; the supervisor, where there is
+        one, supplies the rest. DeviceFault if it does not answer.
         """
         pins: dict[str, str | None] = {} if fingerprint is None else {"fingerprint": fingerprint}
         if self.supervisor is not None:

@@ -24,8 +24,7 @@ def parse_bluetooth(dump: str) -> bool:
 
 
 def parse_default_network(dump: str) -> frozenset[str]:
-    """From `dumpsys connectivity`: the transports of the default network, empty if there is
-    none."""
+    """From `dumpsys connectivity`: the transports of the default network, if there is one."""
     number = _found(_DEFAULT_NETWORK, dump, "dumpsys connectivity")[1]
     if number == "none":
         return frozenset()
@@ -41,19 +40,18 @@ def parse_location(text: str) -> bool:
     """From `cmd location is-location-enabled`."""
     value = text.strip()
     if value not in ("true", "false"):
-        raise DeviceFault(
-            "bad_answer", f"neither true nor false: {value[:200]!r}", during="location"
-        )
+        text = f"neither true nor false: {value[:200]!r}"
+        raise DeviceFault("bad_answer", text, during="location")
     return value == "true"
 
 
 def parse_call(dump: str) -> str:
     """From `dumpsys telephony.registry`; of several lines the highest state counts."""
-    _found(_CALL, dump, "dumpsys telephony.registry")
+    command = "dumpsys telephony.registry"
+    _found(_CALL, dump, command)
     busiest = max(int(match[1]) for match in _CALL.finditer(dump))
     if busiest >= len(CALL_STATES):
-        text = f"unknown call state {busiest}"
-        raise DeviceFault("bad_answer", text, during="dumpsys telephony.registry")
+        raise DeviceFault("bad_answer", f"unknown call state {busiest}", during=command)
     return CALL_STATES[busiest]
 
 

@@ -119,8 +119,7 @@ def _element(node: ElementTree.Element, depth: int) -> Element:
 
 
 def read_tree(shell: Shell, *, tries: int, timeout: float) -> TreeReading:
-    """Dumps at most `tries` times within the time-out. A fault that affects every call, such as a
-    lost phone, is raised."""
+    """Dumps at most `tries` times within the time-out; a lost phone is a fault as in any call."""
     deadline, warning = Deadline(timeout), "not tried"
     for _ in range(tries):
         try:

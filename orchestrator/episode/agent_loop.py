@@ -78,8 +78,7 @@ class AgentLoop:
         )  # fmt: skip
 
     def _ask(self, step: int, screen: ObservedScreen, seconds: float) -> NormalizedAction | None:
-        """Asks the agent for one action; None if its reply is invalid, which its next observation
-        reports."""
+        """Asks the agent for one action; None for an invalid reply, which its next look reports."""
         context = self._context
         observation = Observation(
             step, context.rendered.goal, screen.width, screen.height, screen.png, screen.elements,
@@ -181,8 +180,7 @@ class AgentLoop:
     def _record_action(
         self, step: int, raw: Any, action: Action | None, warnings: tuple[str, ...]
     ) -> None:
-        """Records the agent's action and the resulting input; every step has a line, even without
-        an input."""
+        """Records the agent's action and the resulting input, even where there is none."""
         bundle = self._context.bundle
         bundle.event(
             "agent_action_trace", "agent_action", step_idx=step, raw_action=raw,
@@ -196,8 +194,7 @@ class AgentLoop:
 
 
 def recordable(raw: Any) -> Any:
-    """The agent's reply as it will be read back; a short excerpt if it cannot be encoded as
-    JSON."""
+    """The agent's reply as it will be read back; a short excerpt if it cannot become JSON."""
     try:
         return json.loads(canonical(raw).decode("utf-8", "replace"))
     except (ValueError, TypeError, RecursionError):

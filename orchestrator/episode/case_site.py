@@ -79,8 +79,7 @@ class Site:
         return f"http://{PHONES_HOST}:{self.port}"
 
     def serve(self, files: Mapping[str, bytes], responses: Iterable[Response] = ()) -> None:
-        """Serves these files from now on, by their path below the root; a scripted response takes
-        precedence over a file."""
+        """Serves these files, by path below the root; scripted responses take precedence."""
         self._files = {path.lstrip("/"): content for path, content in files.items()}
         self._scripted = {(each.method, each.path): each for each in responses}
 

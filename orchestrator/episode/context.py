@@ -17,8 +17,7 @@ from .case_site import Site
 
 
 class AttemptInterrupted(Exception):
-    """The worker was asked to stop, or the lease ended before the agent acted: the attempt did not
-    happen."""
+    """The attempt did not happen: the worker must stop, or its lease ended before an action."""
 
 
 class LeaseNotKept(AttemptInterrupted):

@@ -21,8 +21,7 @@ class ObservedScreen:
 
 
 def observe(device: Device, display: Display, step: int, bundle: Bundle) -> ObservedScreen:
-    """Takes a picture, the element tree and the foreground app. A missing tree is a warning and
-    never a fault."""
+    """Takes a picture, the element tree, if there is one, and the foreground app."""
     shot = device.screen.capture()
     reading = device.screen.tree()
     front = device.foreground()
@@ -51,8 +50,7 @@ def observe(device: Device, display: Display, step: int, bundle: Bundle) -> Obse
 
 
 def screen_fields(display: Display, rotation: int | None, shot: Screenshot) -> dict[str, object]:
-    """The display's size is that of its natural orientation; apps, pictures and touches use the
-    rotated one."""
+    """The display's size is the natural one; apps, pictures and touches use the rotated one."""
     width, height = display.width, display.height
     if rotation in (1, 3):
         width, height = height, width

@@ -73,11 +73,8 @@ def agent_facts(
     card: AgentCard | None,
     remote: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The manifest's `agent`.
-
-    `command` is the command line of a `command:` agent, `remote` the URL or image of an untrusted
-    one. An agent with neither is part of emufarm.
-    """
+    """The manifest's `agent`. `command` is the command line of a `command:` agent, `remote` the URL
+    or image of an untrusted one; an agent with neither is part of emufarm."""
     external = bool(command) or remote is not None
     absent = unknown(IN_PROCESS if remote is None else REMOTE)
     own = {

@@ -54,9 +54,8 @@ class PinnedZip(_Strict):
     @model_validator(mode="after")
     def _checkable(self) -> Self:
         if self.sha1 is None and self.sha256 is None:
-            raise ValueError(
-                "write its sha1 or sha256: a zip that cannot be checked is not unpacked"
-            )
+            why = "a zip that cannot be checked is not unpacked"
+            raise ValueError(f"write its sha1 or sha256: {why}")
         return self
 
 
