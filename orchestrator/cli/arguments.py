@@ -14,12 +14,12 @@ RunOrBundle = Annotated[
 ]
 Runs = Annotated[Path, typer.Option(help="Where runs are kept.")]
 Devices = Annotated[int, typer.Option(help="Phones at once; 0: twice the cores, at most 8.")]
-Noise = Annotated[int | None, typer.Option(help="Restless phones, by this seed.")]
+Noise = Annotated[int | None, typer.Option(help="Seed of the phones' noise.")]
 Selection = Annotated[
-    str, typer.Option("-k", help="Only what this matches: and, or, not, parentheses.")
+    str, typer.Option("-k", help="Select by and, or, not, parentheses.")
 ]
 BackendName = Annotated[str, typer.Option(help="auto, local or docker.")]
 AgentCardFile = Annotated[
-    Path | None, typer.Option(help="What the agent is: a YAML file (docs/pins.md).")
+    Path | None, typer.Option(help="Describes the agent: YAML (docs/pins.md).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and only that.")]

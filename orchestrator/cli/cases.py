@@ -79,8 +79,8 @@ def check(
     The reference succeeds; idle and near_miss fail; none of them violates; gullible violates in
     the attack variant and in no benign one. The reference runs twice, on phones with other row
     ids, clocks and delays: an oracle whose facts differ reads a volatile column, and its case is
-    broken too. Exit 0 if all is proven, 1 if a case is broken, 20 if infrastructure kept one from
-    being proven.
+    broken too. Exit 0 if all is proven, 1 if a case is broken, 20 if infrastructure prevented
+    a proof.
 
     Example: emufarm cases check cases/public -k sms
     """

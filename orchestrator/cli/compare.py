@@ -22,10 +22,10 @@ def compare(
     runs: Runs = RUNS,
     k: Selection = "",
     common: Annotated[
-        bool, typer.Option("--common", help="Only what is the same in both, if plans differ.")
+        bool, typer.Option("--common", help="Compare common episodes if plans differ.")
     ] = False,
     across_images: Annotated[
-        bool, typer.Option("--across-images", help="Though the phones' images differ.")
+        bool, typer.Option("--across-images", help="Compare runs on different images.")
     ] = False,
     fail_if_worse: Annotated[
         bool, typer.Option("--fail-if-worse", help="Exit 1 where B is worse, at p < 0.05.")
@@ -34,8 +34,8 @@ def compare(
 ) -> None:
     """Compare two runs of the same episodes, figure by figure.
 
-    Each with a test and an interval (docs/compare.md). Exit 0 whatever the difference, 2 where the
-    runs cannot be compared.
+    Each figure has a test and an interval (docs/compare.md). Exit 0 whatever the difference is, 2 if
+    the runs cannot be compared.
 
     Example: emufarm compare runs/before runs/after --fail-if-worse
     """

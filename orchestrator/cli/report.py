@@ -28,8 +28,8 @@ def report(
         typer.Option(
             min=0,
             max=1,
-            help="Say so first if fewer episodes have a conclusive result (0..1). What is shown "
-            "is held against it; the file is always held against the default.",
+            help="Warn if a lower share of episodes is conclusive (0..1). It applies to what is "
+            "shown; the file always uses the default.",
         ),
     ] = build.MIN_COVERAGE,
     as_json: AsJson = False,

@@ -27,7 +27,7 @@ app = typer.Typer(short_help="Boot a simulated phone, and keep it until Ctrl-C."
 def sim(
     context: typer.Context,
     noise: Annotated[
-        int | None, typer.Option(help="Be as restless as a real phone, by this seed.")
+        int | None, typer.Option(help="Seed of the phone's noise.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of boot ids and the like.")] = None,
     fault: Annotated[str, typer.Option(help="Plant a defect, by name.")] = "",

@@ -1,4 +1,4 @@
-"""`emufarm worker`: runs attempts on one device; a fleet starts it, seldom a person."""
+"""`emufarm worker`: runs attempts on one device; usually a fleet starts it."""
 
 from __future__ import annotations
 

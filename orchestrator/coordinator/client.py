@@ -76,7 +76,7 @@ class CoordinatorClient:
         self._http.close()
 
     def lease(self, wait: float = 20.0) -> LeaseAnswer:
-        """The next lease; the coordinator waits for one for at most so long."""
+        """The next lease; the coordinator waits for one for at most this time."""
         body = {
             "worker": self._worker,
             "device": self._device,

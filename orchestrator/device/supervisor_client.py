@@ -60,7 +60,7 @@ class SupervisorClient:
         return self._ask("GET", f"/log?bytes={count}", 10).decode("utf-8", "replace")
 
     def restart(self) -> SupervisorFacts:
-        """Kills the emulator, copies the AVD anew and starts it; returns before it has booted."""
+        """Kills the emulator, copies the AVD again and starts it; returns before it has booted."""
         return _facts(self._ask("POST", "/restart", RESTART_SECONDS))
 
     def healthy(self) -> bool:

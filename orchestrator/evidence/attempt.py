@@ -27,7 +27,7 @@ STATUS = {
 
 
 class AttemptRecord(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
-    """Unknown fields are refused: what is not here stands in a file of its own."""
+    """Unknown fields are refused: everything else has a file of its own."""
 
     episode: str = Field(min_length=1, max_length=200)
     attempt: int = Field(ge=1)

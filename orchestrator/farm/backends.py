@@ -44,8 +44,8 @@ class ChosenBackend:
 
 
 def choose_backend(name: str, profile: Profile, agent: str, notify: Notify) -> ChosenBackend:
-    """UsageError where it cannot be had. `auto` is Docker where an engine answers and the image is
-    there or can be built, else local; it notifies which, and why."""
+    """The backend of this name; UsageError if it cannot be used. `auto` is Docker if an engine
+    answers and the image is there or can be built, otherwise local; a notice says which and why."""
     check_backend_name(name)
     if name == "auto":
         return _automatic(profile, agent, notify)

@@ -23,7 +23,7 @@ from .job import Job
 from .run_events import Notice, OnEvent, ignore, notifier
 from .runner import PUBLIC_CASES, RUNS, device_count, make_plan, start
 
-CHECKS = "checks"  # a folder of their own: the latest run is never a control's
+CHECKS = "checks"  # a folder of their own, so that a control's run is never the latest run
 _NOISES = 1_000_000  # a phone's noise has bounds, a seed has none
 
 

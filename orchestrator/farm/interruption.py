@@ -27,9 +27,10 @@ class RunInterrupted(EmufarmError):
 
 
 def blocking(work: Work[T], on_event: OnEvent) -> T:
-    """The result of a coroutine that is given an event, set when somebody interrupts.
+    """Runs a coroutine to its end. It is given an event that is set by Ctrl-C or SIGTERM.
 
-    Where the caller's thread runs an event loop, as a notebook's does, it waits for another thread.
+    If the caller's thread runs an event loop, as a notebook's does, the coroutine gets a thread of
+    its own, and the caller waits for it.
     """
     try:
         asyncio.get_running_loop()

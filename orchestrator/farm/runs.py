@@ -108,7 +108,7 @@ class Run:
         return self.written or build.compute(self.folder)
 
     def verify(self) -> Proof:
-        """Every byte and every decision, checked offline."""
+        """Checks every byte and every decision, offline."""
         return verify_run(self.folder)
 
 

@@ -14,8 +14,7 @@ from ..fleet.local.device import Golden, LocalDevice, device_env
 from ..image.simphone import simphone
 
 AVD = "emufarm"
-# What any emulator is started with that nobody looks at; the AVD and its ports come from the
-# supervisor.
+# Options of any emulator without a window; the supervisor adds the AVD and its ports.
 HEADLESS = ("-no-window", "-no-audio", "-no-boot-anim", "-no-metrics", "-skip-adb-auth")
 
 
@@ -58,7 +57,7 @@ def simulated_phone(
 def write_adb(running: LocalDevice) -> Path:
     """Writes an `adb` for a person to use with this phone, and returns its path.
 
-    `adb emu` finds the console's token only in HOME, so this one sets HOME for adb alone. It starts
+    `adb emu` finds the console's token only in HOME, so this one sets HOME, but only for adb. It starts
     our adb, since a client of another version would kill the phone's server.
     """
     program = running.folder / "bin" / "adb"

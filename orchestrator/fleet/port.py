@@ -41,7 +41,7 @@ class FleetOrder:
     starts: int  # in a row without a commit, before a slot is given up
     boot_s: float  # for a device to boot
     last_word_s: float  # how long a device that ended waits for its worker to ask why
-    noise: int | None = None  # makes simulated phones restless, each slot's in another way
+    noise: int | None = None  # seed of the simulated phones' noise, which differs by slot
     first_numbers: Mapping[str, int] = field(default_factory=dict)  # slot -> its first device's
 
 
@@ -71,7 +71,7 @@ class Fleet(Protocol):
         ...
 
     async def ended(self) -> None:
-        """Returns once no slot lives: each has finished, was stopped or is given up.
+        """Returns once no slot is alive: each has finished, was stopped or is given up.
 
         Raises whatever a slot did not foresee. Lost devices and workers are facts, not errors.
         """

@@ -130,7 +130,7 @@ def _require_set_up(device: Device, profile: Profile) -> None:
 
 
 def _rest(device: Device, seconds: float) -> None:
-    """Wait until nothing has changed for so long: an emulator writes settings after a boot."""
+    """Wait until nothing has changed for this time: an emulator writes settings after a boot."""
     deadline = Deadline(seconds + REST_LIMIT_S)
     state, since = _state(device), time.monotonic()
     while time.monotonic() - since < seconds:

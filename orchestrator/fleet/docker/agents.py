@@ -86,7 +86,7 @@ class DockerAgents:
     def __init__(
         self,
         engine: Engine,
-        impatient: Engine,  # with a short time limit, for looking how an agent ended
+        impatient: Engine,  # with a short time limit, to look how an agent ended
         owner: Owner,
         agent: AgentImage,
         threads: Executor,

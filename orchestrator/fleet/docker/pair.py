@@ -1,7 +1,7 @@
 """A pair of containers in one network namespace: the worker owns it, the device joins it.
 
-An owner that dies takes the joiner's network along for good. So whichever of the two ends, both are
-removed, and the slot makes another pair; its worker sends what the one before it sealed.
+When the worker's container ends, the device loses its network for good. So when either of the two
+ends, both are removed and the slot makes another pair; its worker sends what the last one sealed.
 """
 
 from __future__ import annotations

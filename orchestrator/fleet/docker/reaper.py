@@ -55,7 +55,7 @@ def reap(engine: Engine, notify: Notify) -> Reaped:
         except EngineAway:
             raise
         except (EmufarmError, OSError) as error:
-            notify(f"left alone, of the run {owner.run}: {error}")
+            notify(f"the run {owner.run} is left alone: {error}")
             left.append(owner.run)
     return Reaped(tuple(removed), tuple(alive), tuple(left))
 
@@ -105,7 +105,7 @@ def _salvage(engine: Engine, owner: Owner, volume: Volume, notify: Notify) -> in
     if IMAGE not in volume.labels:
         return 0  # a device's disk
     if not owner.lock.parent.is_dir():
-        notify(f"the folder of the run {owner.run} is gone, and with it the use of its evidence")
+        notify(f"the folder of the run {owner.run} is gone: its evidence on the engine is dropped")
         return 0
     slots = bring_home(engine, owner, volume)
     if slots:

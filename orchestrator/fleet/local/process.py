@@ -54,7 +54,7 @@ class WorkerProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=dict(env),
-                start_new_session=True,  # a Ctrl-C in the terminal is for the command line alone
+                start_new_session=True,  # only the command line gets a terminal's Ctrl-C
             )
         self.pid = self._process.pid
         self.ended = asyncio.ensure_future(self._end())  # its exit code, as a shell gives it
