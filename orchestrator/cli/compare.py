@@ -34,8 +34,8 @@ def compare(
 ) -> None:
     """Compare two runs of the same episodes, figure by figure.
 
-    Each figure has a test and an interval (docs/compare.md). Exit 0 whatever the difference is, 2 if
-    the runs cannot be compared.
+    Each figure has a test and an interval (docs/compare.md). Exit 0 whatever the difference is, 2
+    if the runs cannot be compared.
 
     Example: emufarm compare runs/before runs/after --fail-if-worse
     """

@@ -53,7 +53,7 @@ def run(
     """Run every episode of a folder of cases, and report.
 
     Exit 0: the run is complete, whatever the agents scored; 1: with --min-success, they scored
-    less; 20: infrastructure kept it from completing (`emufarm resume` goes on) or took an episode;
+    less; 20: infrastructure prevented its end (`emufarm resume` continues) or cost an episode;
     2: the request cannot work; 130: interrupted.
 
     Example: emufarm run cases/public --agent reference --devices 4 --seed 7

@@ -26,9 +26,7 @@ app = typer.Typer(short_help="Boot a simulated phone, and keep it until Ctrl-C."
 @app.callback(invoke_without_command=True)
 def sim(
     context: typer.Context,
-    noise: Annotated[
-        int | None, typer.Option(help="Seed of the phone's noise.")
-    ] = None,
+    noise: Annotated[int | None, typer.Option(help="Seed of the phone's noise.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of boot ids and the like.")] = None,
     fault: Annotated[str, typer.Option(help="Plant a defect, by name.")] = "",
     port: Annotated[

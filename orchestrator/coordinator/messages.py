@@ -45,7 +45,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class NothingToLease:
-    """No episode can be leased to this device now; it may ask again after so long."""
+    """No episode can be leased to this device now; it may ask again after these seconds."""
 
     seconds: float
 

@@ -57,7 +57,7 @@ def simulated_phone(
 def write_adb(running: LocalDevice) -> Path:
     """Writes an `adb` for a person to use with this phone, and returns its path.
 
-    `adb emu` finds the console's token only in HOME, so this one sets HOME, but only for adb. It starts
+    `adb emu` finds the console's token only in HOME, so this one sets HOME, for adb only. It starts
     our adb, since a client of another version would kill the phone's server.
     """
     program = running.folder / "bin" / "adb"

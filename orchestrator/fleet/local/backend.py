@@ -41,7 +41,7 @@ class LocalBackend:
     async def resources(
         self, run: Path, notify: Notify, *, adopt: bool = False
     ) -> AsyncIterator[LocalResources]:
-        """Only processes, which end with the process that started them: there is nothing to adopt."""
+        """Only processes, which end with their parent process: there is nothing to adopt."""
         yield LocalResources(self, run)
 
 
