@@ -1,4 +1,4 @@
-"""docs/contract.md tells the truth: what a row names is there, in a run that the farm made."""
+"""What docs/contract.md names exists in a run that the farm made."""
 
 from __future__ import annotations
 

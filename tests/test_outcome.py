@@ -1,4 +1,4 @@
-"""Who is to blame: infrastructure never reaches a score, and no agent buys itself another try."""
+"""Blame: infrastructure never affects a score, and no agent can gain another attempt."""
 
 from __future__ import annotations
 

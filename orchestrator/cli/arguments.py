@@ -16,7 +16,7 @@ Runs = Annotated[Path, typer.Option(help="Where runs are kept.")]
 Devices = Annotated[int, typer.Option(help="Phones at once; 0: twice the cores, at most 8.")]
 Noise = Annotated[int | None, typer.Option(help="Seed of the phones' noise.")]
 Selection = Annotated[
-    str, typer.Option("-k", help="Only matching cases; takes and, or, not, ( ).")
+    str, typer.Option("-k", help="Only what matches it: and, or, not, parentheses.")
 ]
 BackendName = Annotated[str, typer.Option(help="auto, local or docker.")]
 AgentCardFile = Annotated[

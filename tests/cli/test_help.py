@@ -1,4 +1,4 @@
-"""A stranger finds every command by its --help, said whole, with an example."""
+"""Every command has a complete --help with an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's command line and its arguments say the same."""
+"""A worker's command line and its arguments are equivalent."""
 
 from __future__ import annotations
 

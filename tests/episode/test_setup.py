@@ -1,4 +1,4 @@
-"""Each step of a setup is seen on the phone, by the phone's own word, or ends the attempt."""
+"""Each step of a setup is confirmed by the phone itself, or the attempt ends."""
 
 from __future__ import annotations
 

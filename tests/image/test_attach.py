@@ -1,4 +1,4 @@
-"""A phone reached through its supervisor alone, set up, saved and proven, as beside a container."""
+"""A phone reached only through its supervisor is set up, saved and proven, as in a container."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report is what a run's folder holds, and nothing else."""
+"""A report is computed from a run's folder and from nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker's life on a real simulated phone and a real coordinator."""
+"""A worker with a real simulated phone and a real coordinator."""
 
 from __future__ import annotations
 
