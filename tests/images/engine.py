@@ -40,7 +40,7 @@ def docker(
 
 
 def build(
-    files: build_context.Files,
+    files: build_context.ContextFiles,
     arguments: Mapping[str, str],
     tag: str,
     dockerfile: str,
