@@ -53,22 +53,19 @@ dirname /; dirname a/b/; dirname //a
 ----
 mkdir -p a/b c; touch a/x.txt a/b/y.txt c/z; find . | sort; find . -name '*.txt' | sort
 find . -type d | sort; find a -maxdepth 1 | sort; find . -type f -name '?' ; find nope 2>/dev/null
-echo $?; find . -name z -exec echo got {} \; ; find . -type f -exec echo {} + | wc -w | tr -d ' '
+echo $?; find . -name z -exec echo got {} \; ; find . -type f -exec echo {} + | wc -w
 find . -name x.txt -exec rm {} \; ; find . -type f | sort; find . ! -type d -o -name c | sort
 ----
-printf 12345 > f; find . -size +4c -type f; find . -empty; dd if=f of=g bs=2 count=2 2>/dev/null
-cat g; echo; dd if=f bs=1 skip=3 2>/dev/null; truncate -s 3 f; cat f; truncate -s 5 f; wc -c < f
-truncate -s -1 f; wc -c < f | tr -d ' '
+printf 12345 > f; find . -size +4c -type f; find . -empty; truncate -s 3 f; cat f
+truncate -s 5 f; wc -c < f; truncate -s -1 f; wc -c < f
 ----
 echo a | tee x y; cat x y; echo b | tee -a x; cat x; mkdir d; cd d; echo c > ../e; cat ../e ./../e
 ----
-printf '%s\n' a b c > f; gzip f; ls; gunzip f.gz; cat f; gzip -c f | zcat; gzip -k f; ls
 echo bad | gunzip 2>/dev/null; echo $?
 ----
 mkdir -p d/e; echo 1 > d/a; echo 2 > d/e/b; ln -s a d/l; tar cf t.tar d; tar tf t.tar | sort
 mkdir o
-tar xf t.tar -C o; cat o/d/a o/d/e/b o/d/l; tar czf t.tgz -C d a e; tar tzf t.tgz | sort
-tar xzf t.tgz a; cat a; tar xf nope 2>/dev/null && echo no; true
+tar xf t.tar -C o; cat o/d/a o/d/e/b o/d/l; tar xf nope 2>/dev/null && echo no; true
 ----
 touch -d @86400 f; stat -c %Y f; touch g; [ g -nt f ] && echo newer; touch -c no; ls; cmp f g
 echo $?

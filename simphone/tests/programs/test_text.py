@@ -65,15 +65,10 @@ printf 'x 3\ny 1\nz 2\n' | sort -k2; printf 'x:3\ny:10\n' | sort -t: -k2 -n
 sort f | uniq -c | sed 's/^ *//'
 sort f | uniq -d; sort f | uniq -u; printf 'a\nA\n' | uniq -i; sort -o f f; head -n 1 f
 ----
-echo hello | tr a-z A-Z; echo hello | tr -d l; echo aabbc | tr -s a; echo hello | tr 'el' 'ip'
-printf 'a\nb\n' | tr '\n' ' '; echo; echo abc123 | tr -cd '[:digit:]'; echo; echo a-b | tr - _
-echo 'A B' | tr '[:upper:]' '[:lower:]'
-echo aabb | tr -s 'ab' 'xy'; echo hello | tr -d aeiou
-----
 seq 3; seq 2 4; seq 1 2 7; seq 5 -2 1; seq -s, 3; seq 0.5 0.5 2; seq -w 8 10; seq 3 1
 ----
 cp /dev/null a; printf 'abc' > a; printf 'abd' > b; cmp a b > /dev/null; echo $?; cmp a a; echo $?
-cmp -s a b; echo $?; diff a a; echo $?; diff -q a b; echo $?
+cmp -s a b; echo $?
 ----
 printf hello | base64; printf aGVsbG8= | base64 -d; echo; head -c 100 /dev/zero | base64
 printf hi | md5sum
@@ -85,7 +80,7 @@ seq 5 | xargs -n2
 ----
 echo 'x=1;y' | cut -d';' -f1 | cut -d= -f2; ls | wc -l
 printf 'b 2\na 1\n' | sort | head -1 | cut -d' ' -f2
-printf 'k: v\n' | sed -n 's/^k: //p'; printf 'a\r\n' | tr -d '\r' | xxd -p
+printf 'k: v\n' | sed -n 's/^k: //p'
 """
 
 

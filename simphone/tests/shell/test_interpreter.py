@@ -59,9 +59,9 @@ true && echo a || echo b; false && echo a || echo b; ! true; echo $?; ! false; e
 ----
 (x=1; echo $x); echo "[$x]"; { y=2; }; echo $y; (exit 3); echo $?
 ----
-echo a | cat | tr a b; printf 'x\ny\n' | while read l; do echo "<$l>"; done
+echo a | cat | sed s/a/b/; printf 'x\ny\n' | while read l; do echo "<$l>"; done
 ----
-echo one >f; echo two >>f; cat <f; cat f f | wc -l | tr -d ' '; >f; cat f; echo $?
+echo one >f; echo two >>f; cat <f; cat f f | wc -l; >f; cat f; echo $?
 ----
 echo out; echo err >&2; { echo a; echo b >&2; } 2>&1 | sort; cat nofile 2>/dev/null || echo no
 ----
@@ -150,7 +150,7 @@ a='x*'; touch x1 x2; echo $a "$a"; set -f; echo $a; set +f; echo ${a%\*} ${a%'*'
 cd d 2>/dev/null; mkdir -p p/q; cd p/q; cd ..; basename $(pwd); cd - >/dev/null; basename $(pwd)
 ----
 echo ${#} ${1:-none}; set -- 1 2 3 4 5 6 7 8 9 ten; echo ${10} $10
-echo "${@}" | wc -w | tr -d ' '
+echo "${@}" | wc -w
 """
 
 
