@@ -20,6 +20,10 @@ check_cases compare reproduce resume run
 """
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *_API.split()]
+
+
 def __getattr__(name: str) -> Any:
     """Imports the farm when somebody asks for it: the supervisor must start without it."""
     if name not in _API.split():

@@ -21,6 +21,10 @@ class UsageError(EmufarmError):
     """
 
 
+class RunInterrupted(EmufarmError):
+    """The run ended in order because somebody asked; what is decided stays decided."""
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """`did you mean 'x'?` with the known names nearest to this one, best first.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .errors import UsageError
 from .events.canonical import digest
 
 NameFilter = Callable[[str], bool]  # takes the path below the folder, with slashes
@@ -96,3 +97,11 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def read_secret(path: Path) -> str:
+    """The secret in a file; UsageError if it cannot be read."""
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read the secret in {path}: {error}") from error

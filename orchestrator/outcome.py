@@ -56,7 +56,7 @@ class Reason(StrEnum):
     SETUP_NOT_SEEN = "setup_not_seen"  # a postcondition never came true
     DEVICE_LOST = "device_lost"  # adb or the guest was lost before the first action
     DEVICE_RESTARTED = "device_restarted"  # the agent's work is lost with the earlier emulator
-    EMULATOR_CRASHED = "emulator_crashed"
+    EMULATOR_CRASHED = "emulator_crashed"  # or it ended by itself, with another code than 0
     EMULATOR_KILLED = "emulator_killed"
     HOST_LOST = "host_lost"  # container, Pod, node or supervisor is gone
     WORKER_LOST = "worker_lost"
@@ -105,9 +105,12 @@ DISRUPTIONS = frozenset(
 _EXIT_CAUSES = {
     126: Cause.CONFIG_ERROR,  # a shell's codes for a program that cannot be run, or is not there
     127: Cause.CONFIG_ERROR,
-    134: Cause.CRASHED,
+    132: Cause.CRASHED,  # SIGILL
+    134: Cause.CRASHED,  # SIGABRT
+    135: Cause.CRASHED,  # SIGBUS
+    136: Cause.CRASHED,  # SIGFPE
     137: Cause.KILLED,
-    139: Cause.CRASHED,
+    139: Cause.CRASHED,  # SIGSEGV
     143: Cause.ASKED_TO_STOP,
 }
 
@@ -119,9 +122,10 @@ def exit_cause(code: int | None) -> Cause:
 
 def loss_reason(cause: Cause) -> Reason:
     """The reason of an attempt whose device was lost by this cause."""
-    if cause in (Cause.OUT_OF_MEMORY, Cause.KILLED):
+    if cause in (Cause.OUT_OF_MEMORY, Cause.KILLED, Cause.ASKED_TO_STOP):
         return Reason.EMULATOR_KILLED
-    return Reason.EMULATOR_CRASHED if cause is Cause.CRASHED else Reason.HOST_LOST
+    ended = cause in (Cause.CRASHED, Cause.EXITED)
+    return Reason.EMULATOR_CRASHED if ended else Reason.HOST_LOST
 
 
 @dataclass(frozen=True)
@@ -263,6 +267,4 @@ def host_reason(trouble: Trouble) -> Reason | None:
         return None
     if host.alive is None:
         return Reason.HOST_LOST
-    if exit_cause(host.exit_code) is Cause.CRASHED:
-        return Reason.EMULATOR_CRASHED
-    return Reason.EMULATOR_KILLED if host.exit_code else None
+    return loss_reason(exit_cause(host.exit_code)) if host.exit_code else None

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.cli import app
+from orchestrator.cli import commands
 from tests.evidence import conftest as evidence
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +88,7 @@ def test_a_command_that_a_row_names_is_there(command: str) -> None:
         assert re.search(rf"^{words[0]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
         return
     assert program == "emufarm"
-    found: Any = typer.main.get_command(app)
+    found: Any = typer.main.get_command(commands())
     for word in words:
         found = found.commands[word]
 

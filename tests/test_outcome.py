@@ -125,11 +125,10 @@ def test_the_closed_lists_have_no_twins() -> None:
     ("code", "cause", "reason"),
     [
         (137, Cause.KILLED, Reason.EMULATOR_KILLED),
-        (134, Cause.CRASHED, Reason.EMULATOR_CRASHED),
-        (139, Cause.CRASHED, Reason.EMULATOR_CRASHED),
-        (143, Cause.ASKED_TO_STOP, Reason.HOST_LOST),
+        *((128 + signal, Cause.CRASHED, Reason.EMULATOR_CRASHED) for signal in (4, 6, 7, 8, 11)),
+        (143, Cause.ASKED_TO_STOP, Reason.EMULATOR_KILLED),
         (127, Cause.CONFIG_ERROR, Reason.HOST_LOST),
-        (1, Cause.EXITED, Reason.HOST_LOST),
+        (1, Cause.EXITED, Reason.EMULATOR_CRASHED),
         (None, Cause.UNKNOWN, Reason.HOST_LOST),
     ],
 )
@@ -138,6 +137,14 @@ def test_an_exit_code_shows_a_cause_which_decides_the_reason(
 ) -> None:
     assert exit_cause(code) is cause
     assert loss_reason(cause) is reason
+
+
+@pytest.mark.parametrize("code", [1, 132, 134, 137, 139, 143])
+def test_supervisor_and_backend_give_one_exit_code_one_reason(code: int) -> None:
+    trouble = Trouble(
+        Phase.AGENT, Reason.DEVICE_LOST, "gone", acted=True, host=HostFact(False, code)
+    )
+    assert judge(None, trouble).reason is loss_reason(exit_cause(code))
 
 
 def test_a_device_out_of_memory_was_killed() -> None:

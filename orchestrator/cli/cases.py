@@ -11,7 +11,8 @@ from ..cases.load import LoadedCase, load_cases
 from ..cases.new_case import write_new
 from ..cases.select import Keep, no_match, selection
 from ..farm.controls import CheckedCases, check_cases
-from ..farm.runner import PUBLIC_CASES, RUNS
+from ..farm.runner import PUBLIC_CASES
+from ..farm.runs import RUNS
 from ..folders import find_cases
 from .arguments import CasesFolder, Devices, Selection
 from .exit_codes import Exit

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..farm.runner import RUNS
+from ..farm.runs import RUNS
 from ..farm.serve import serve
 from .arguments import RunName, Runs
 from .exit_codes import Exit

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..farm.doctor import Advice, Facts, examine, gather, why_unknown
-from ..farm.runner import RUNS
+from ..farm.runs import RUNS
 from ..report.table import wide
 from .arguments import AsJson, Runs
 from .exit_codes import Exit

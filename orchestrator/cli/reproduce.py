@@ -10,7 +10,7 @@ import typer
 
 from ..farm.reproduction import Reproduction
 from ..farm.reproduction import reproduce as reproduce_run
-from ..farm.runner import RUNS
+from ..farm.runs import RUNS
 from .arguments import AgentCardFile, BackendName, Devices, Noise, RunName, Runs
 from .exit_codes import Exit
 from .output import print_json, table

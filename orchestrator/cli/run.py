@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ..farm.runner import PUBLIC_CASES, RUNS
+from ..farm.runner import PUBLIC_CASES
 from ..farm.runner import resume as resume_run
 from ..farm.runner import run as run_cases
-from ..farm.runs import Run
+from ..farm.runs import RUNS, Run
 from ..settings import RunSettings
 from .arguments import (
     AgentCardFile,

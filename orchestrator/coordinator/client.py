@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from ..device.retry import COORDINATOR
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
+from ..outcome import Cause
 from .messages import (
     LEASE_HEADER,
     MANIFEST_HEADER,
@@ -123,8 +124,11 @@ class CoordinatorClient:
     def device_started(self, facts: Mapping[str, Any]) -> None:
         self._report({"event": "started", "worker": self._worker, "facts": dict(facts)})
 
-    def device_failed(self, phase: Literal["provision", "boot"], reason: str, text: str) -> None:
-        self._report({"event": "failed", "phase": phase, "reason": reason, "text": text[:4000]})
+    def device_failed(
+        self, phase: Literal["provision", "boot"], reason: str, cause: Cause, text: str
+    ) -> None:
+        failed = {"event": "failed", "phase": phase, "reason": reason, "cause": cause}
+        self._report({**failed, "text": text[:4000]})
 
     def _report(self, fields: dict[str, Any]) -> None:
         body = {"device": self._device, "report_id": secrets.token_hex(8), **fields}

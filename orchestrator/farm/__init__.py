@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import EmufarmError, UsageError
+from ..errors import EmufarmError, RunInterrupted, UsageError
 from ..outcome import Judgement
 from ..plan.plan import Plan
 from ..report.compare.comparison import Comparison
@@ -10,7 +10,6 @@ from ..report.model import Report
 from ..report.verify.run import Proof
 from ..settings import Limits
 from .controls import CheckedCases, check_cases
-from .interruption import RunInterrupted
 from .reproduction import Reproduction, reproduce
 from .run_events import Journaled, Notice, RunEvent, RunStarted
 from .runner import resume, run

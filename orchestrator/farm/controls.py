@@ -21,7 +21,8 @@ from ..settings import RunSettings
 from .backends import local_backend
 from .job import Job
 from .run_events import Notice, OnEvent, ignore, notifier
-from .runner import PUBLIC_CASES, RUNS, device_count, make_plan, start
+from .runner import PUBLIC_CASES, device_count, make_plan, start
+from .runs import RUNS
 
 CHECKS = "checks"  # a folder of their own, so that a control's run is never the latest run
 _NOISES = 1_000_000  # a phone's noise has bounds, a seed has none

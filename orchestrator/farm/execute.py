@@ -15,16 +15,16 @@ from ..coordinator.open_run import open_run
 from ..coordinator.server import Secrets, listening
 from ..coordinator.state import State
 from ..coordinator.transitions import AttemptCommitted, Event
-from ..errors import EmufarmError
+from ..errors import EmufarmError, RunInterrupted
 from ..fleet.fact import DeviceFact
 from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
+from ..outcome import Cause
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, lock_staging, send_sealed
 from .documents import record_devices, seal
-from .interruption import RunInterrupted
 from .job import Job
-from .run_events import Journaled, Notice, OnEvent, RunStarted
+from .run_events import Journaled, Notice, OnEvent, RunStarted, notifier
 
 TEXT_LIMIT = 4000  # of a fact; what a message to the coordinator may hold
 
@@ -36,7 +36,7 @@ async def execute(job: Job, on_event: OnEvent, interrupted: asyncio.Event) -> bo
     with work_folder() as work:
         async with (
             open_run(job.run, job.plan, job.settings) as coordinator,
-            backend.resources(job.run, lambda line: on_event(Notice(line))) as resources,
+            backend.resources(job.run, notifier(on_event)) as resources,
             listening(coordinator, secret, resources.host) as url,
         ):
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
@@ -145,7 +145,7 @@ class FactReports:
             case "device_not_started":
                 note = DeviceStartReport(
                     device=fact.device, report_id=secrets.token_hex(8), event="failed",
-                    phase="provision", reason=fact.kind, cause=fact.cause,
+                    phase="provision", reason=_start_reason(fact), cause=fact.cause,
                     exit_code=fact.exit_code, text=fact.text[:TEXT_LIMIT],
                 )  # fmt: skip
                 await self._coordinator.device(note)
@@ -157,6 +157,10 @@ class FactReports:
                 await self._coordinator.device_lost(loss)
             case "slot_given_up":
                 pass  # its devices' ends are in the journal
+
+
+def _start_reason(fact: DeviceFact) -> str:
+    return fact.kind if fact.cause is Cause.UNKNOWN else fact.cause
 
 
 def first_numbers(devices: Iterable[str]) -> dict[str, int]:

@@ -11,19 +11,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ..errors import EmufarmError
 from .run_events import Notice, OnEvent
 
 STOPPING = "stopping: giving leases back; what is decided stays decided (again: end at once)"
-EXIT_CODE = 130
 
 T = TypeVar("T")
 Ask = Callable[[], object]
 Work = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
-
-
-class RunInterrupted(EmufarmError):
-    """The run ended in order because somebody asked; what is decided stays decided."""
 
 
 def blocking(work: Work[T], on_event: OnEvent) -> T:
@@ -77,19 +71,21 @@ async def _interruptible(work: Work[T], on_event: OnEvent, asked: Future[Ask]) -
 def _signals(
     loop: asyncio.AbstractEventLoop, interrupted: asyncio.Event, ask: Callable[[], None]
 ) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM asks; a second ends the process at once, its children with it."""
+    """The first Ctrl-C or SIGTERM asks the run to end. A second has its default effect: it ends
+    the process at once, and its children with it."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may have signal handlers
         return
 
-    def heard() -> None:
+    def heard(number: int) -> None:
         if interrupted.is_set():
-            os._exit(EXIT_CODE)
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         ask()
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     for number in numbers:
-        loop.add_signal_handler(number, heard)
+        loop.add_signal_handler(number, heard, number)
     try:
         yield
     finally:

@@ -23,10 +23,9 @@ from .interruption import blocking
 from .job import Job
 from .recorded import planned_profile, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore, notifier
-from .runs import Run
+from .runs import RUNS, Run
 
 PUBLIC_CASES = Path("cases/public")
-RUNS = Path("runs")
 MOST_DEFAULT_DEVICES = 8
 
 

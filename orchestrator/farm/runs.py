@@ -8,6 +8,7 @@ from pathlib import Path
 from ..coordinator import chain
 from ..coordinator.transitions import AttemptCommitted, AttemptFenced, AttemptLost, EpisodeDecided
 from ..errors import UsageError
+from ..evidence import attempt, manifest
 from ..outcome import NO_EFFORT, Effort, Judgement
 from ..plan.plan import Plan
 from ..plan.store import FILE as PLAN
@@ -17,7 +18,7 @@ from ..report.compare.comparison import Comparison, Wanted
 from ..report.compare.comparison import compare as compare_sides
 from ..report.compare.pairing import side
 from ..report.model import Report
-from ..report.verify.run import Proof, verify_run
+from ..report.verify.run import Proof, verify_bundle, verify_run
 
 RUNS = Path("runs")
 
@@ -120,6 +121,16 @@ def find_run(run: str | Path, runs: str | Path = RUNS) -> Path:
     for place in sorted(found, key=lambda each: not (each / PLAN).is_file()):
         return place
     raise UsageError(f"there is no run {named}: name a run as `emufarm run` prints it")
+
+
+def verify(place: str | Path, runs: str | Path = RUNS) -> Proof:
+    """Check a run, by its name or folder, or a single bundle, by its folder."""
+    folder = find_run(place, runs)
+    if (folder / chain.FOLDER).is_dir() or (folder / PLAN).is_file():
+        return verify_run(folder)
+    if (folder / manifest.NAME).is_file() or (folder / attempt.NAME).is_file():
+        return verify_bundle(folder)
+    raise UsageError(f"{folder} is no run and no bundle: neither a journal nor a manifest is there")
 
 
 def latest_run(runs: str | Path = RUNS) -> Path:

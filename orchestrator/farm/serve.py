@@ -8,8 +8,9 @@ from pathlib import Path
 
 from ..coordinator.open_run import open_run
 from ..coordinator.server import Secrets, listening
+from ..errors import RunInterrupted
 from .documents import seal
-from .interruption import RunInterrupted, blocking
+from .interruption import blocking
 from .recorded import recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
 from .runs import RUNS, Run
@@ -36,10 +37,10 @@ async def _serve(
     folder, plan = run.folder, run.plan
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
-    words = Secrets(_secret(folder / WORKER_SECRET), _secret(folder / ADMIN_SECRET))
+    allowed = Secrets(_secret(folder / WORKER_SECRET), _secret(folder / ADMIN_SECRET))
     async with (
         open_run(folder, plan, before.settings) as coordinator,
-        listening(coordinator, words, host, port) as url,
+        listening(coordinator, allowed, host, port) as url,
     ):
         on_event(Notice(f"{folder}: {len(plan.episodes)} episodes, workers at {url}"))
         ends = [asyncio.ensure_future(e) for e in (coordinator.over.wait(), interrupted.wait())]

@@ -85,7 +85,8 @@ class Slot:
         self.reason = text.strip() or f"{kind}, exit code {exit_code}"
         self._cause = cause
         self._troubles += 1
-        if kind == "device_not_started" or cause not in DISRUPTIONS:
+        free = cause in DISRUPTIONS and (kind, cause) != ("device_not_started", Cause.ASKED_TO_STOP)
+        if not free:  # a device that ends with 143 at every start would be tried for ever
             self._failures += 1
         self._on_fact(DeviceFact(self.device, kind, cause, exit_code, self.reason))
 

@@ -64,7 +64,7 @@ async def serve(port: int, handle: Handler) -> asyncio.Server:
             head = (
                 f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\n"
                 f"Content-Type: {answer.kind}\r\nContent-Length: {len(answer.body)}\r\n"
-                "Cache-ControlApi: no-store\r\nConnection: close\r\n\r\n"
+                "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
             )
             writer.write(head.encode() + answer.body)
             async with asyncio.timeout(_READ_SECONDS):

@@ -24,7 +24,7 @@ from ..episode.case_site import Site
 from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, replace_surrogates, wall_ms
-from ..outcome import Judgement, OracleResults, Phase, Reason, Trouble, judge
+from ..outcome import Cause, Judgement, OracleResults, Phase, Reason, Trouble, judge
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
@@ -87,22 +87,28 @@ class Worker:
             pins = self.device.observed_pins(identity.fingerprint)
         except DeviceFault as fault:
             if not self.stop.is_set():  # else the boot was not waited for
-                self.client.device_failed("boot", fault.reason, str(fault))
+                self._report_fault(fault)
             return False
         if wrong := mismatches(self.lock, pins):
-            self.client.device_failed("boot", Reason.PIN_MISMATCH, "; ".join(wrong))
+            text = "; ".join(wrong)
+            self.client.device_failed("boot", Reason.PIN_MISMATCH, Cause.UNUSABLE, text)
             return False
         self.versions.update(adb=identity.adb_version, fingerprint=identity.fingerprint)
         self.client.device_started({**asdict(identity), "pins": compared_pins(self.lock, pins)})
         return True
 
+    def _report_fault(self, fault: DeviceFault) -> None:
+        if self._ended():
+            cause = Cause.EXITED
+        else:
+            cause = Cause.START_TIMEOUT if fault.reason == "not_ready" else Cause.UNUSABLE
+        self.client.device_failed("boot", fault.reason, cause, str(fault))
+
     def _wait_ready(self) -> None:
         """Wait for the boot within its time, and no longer than the emulator lives."""
         until = time.monotonic() + self.boot_s
         while not (readiness := self.device.wait_ready(CHECK_S)).ready:
-            supervisor = self.device.supervisor
-            dead = supervisor is not None and not supervisor.healthy()
-            if dead or time.monotonic() > until or self.stop.is_set():
+            if self._ended() or time.monotonic() > until or self.stop.is_set():
                 raise DeviceFault("not_ready", "; ".join(readiness.missing), during="boot")
 
     def _restart(self) -> bool:
@@ -111,7 +117,7 @@ class Worker:
         try:
             self.device.supervisor.restart()
         except DeviceFault as fault:
-            self.client.device_failed("boot", fault.reason, str(fault))
+            self._report_fault(fault)
             return False
         return self._boot()
 
@@ -119,8 +125,12 @@ class Worker:
         """Whether another attempt on this device may go better; a wrong pin stays wrong."""
         if judgement.reason is Reason.PIN_MISMATCH:
             return False
+        return not self._ended() and not self.device.missing()
+
+    def _ended(self) -> bool:
+        """Whether the emulator ended, as far as its supervisor reports."""
         supervisor = self.device.supervisor
-        return (supervisor is None or supervisor.healthy()) and not self.device.missing()
+        return supervisor is not None and not supervisor.healthy()
 
     def _attempt(self, lease: Lease) -> Judgement | None:
         """Play and commit one attempt; None if it did not happen and the lease was given back."""

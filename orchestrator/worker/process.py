@@ -6,13 +6,13 @@ import os
 import signal
 import threading
 from contextlib import suppress
-from pathlib import Path
 
 from ..coordinator.client import CoordinatorAway, CoordinatorClient
 from ..device.attach import attach
 from ..device.faults import DeviceFault
-from ..errors import UsageError
 from ..events.notify import Notify
+from ..files import read_secret
+from ..outcome import Cause
 from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
 from .arguments import WorkerArguments, WorkerExit
@@ -30,18 +30,18 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if arguments.tied:
         threading.Thread(target=_end_with_stdin, daemon=True).start()
-    device, secret = arguments.device, _secret(arguments.token_file)
+    device, secret = arguments.device, read_secret(arguments.token_file)
     name = f"{device}-{os.getpid()}"
     with (
         lock_staging(arguments.staging),
         CoordinatorClient(arguments.coordinator, secret, worker=name, device=device) as client,
     ):
-        control = _secret(arguments.control_token_file)
+        control = read_secret(arguments.control_token_file)
         try:
             phone = attach(arguments.control_port, control, arguments.boot_s, notify)
         except DeviceFault as fault:
             send_sealed(client, arguments.staging)
-            client.device_failed("provision", fault.reason, str(fault))
+            client.device_failed("provision", fault.reason, Cause.START_TIMEOUT, str(fault))
             return WorkerExit.DEVICE_UNUSABLE
         loop = Worker(
             client=client,
@@ -60,13 +60,6 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
             with suppress(DeviceFault):
                 phone.console.kill()
             raise
-
-
-def _secret(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"cannot read the secret in {path}: {error}") from error
 
 
 def _end_with_stdin() -> None:

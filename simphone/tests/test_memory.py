@@ -12,7 +12,7 @@ GROWTH_MB = 8
 LOOKS = """
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from simphone.emulator import _bound_resources
+from simphone.emulator_process import _bound_resources
 from simphone.ui.draw import png
 from simphone.ui.node import SCREEN, Fill, Node
 

@@ -12,8 +12,9 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner, Result
 
-from orchestrator import __version__
-from orchestrator.cli import app
+from orchestrator import __version__, cli
+
+app = cli.commands()
 
 
 def commands(group: Typer, *words: str) -> Iterator[tuple[str, ...]]:

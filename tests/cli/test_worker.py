@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.cli import app
+from orchestrator.cli import commands
 from orchestrator.cli import worker as command
 from orchestrator.worker.arguments import WorkerArguments, WorkerExit
 
@@ -35,5 +35,5 @@ def test_what_a_fleet_spells_the_command_line_reads_back(
         return WorkerExit.DEVICE_UNUSABLE
 
     monkeypatch.setattr(command, "run_worker", run_worker)
-    result = CliRunner().invoke(app, given.words())
+    result = CliRunner().invoke(commands(), given.words())
     assert (result.exit_code, read) == (3, [given])

@@ -62,14 +62,20 @@ def test_starts_before_a_commit_do_not_count() -> None:
     assert (slot.state, slot.device, len(facts)) == ("finished", "slot-00.21", 20)
 
 
-@pytest.mark.parametrize("kind", ["device_lost", "worker_lost"])
-@pytest.mark.parametrize("cause", sorted(DISRUPTIONS))
+@pytest.mark.parametrize("kind", ["device_lost", "worker_lost", "device_not_started"])
+@pytest.mark.parametrize("cause", sorted(DISRUPTIONS - {Cause.ASKED_TO_STOP}))
 def test_a_disruption_that_is_nobodys_fault_is_free(cause: Cause, kind: FactKind) -> None:
     slot, facts = lived(losing(cause, times=50, kind=kind), starts=2)
     assert (slot.state, len(facts)) == ("finished", 50)
 
 
-def test_a_device_that_never_started_was_not_disrupted() -> None:
+@pytest.mark.parametrize("kind", ["device_lost", "worker_lost"])
+def test_a_device_that_was_asked_to_stop_is_free(kind: FactKind) -> None:
+    slot, facts = lived(losing(Cause.ASKED_TO_STOP, times=50, kind=kind), starts=2)
+    assert (slot.state, len(facts)) == ("finished", 50)
+
+
+def test_a_device_that_was_asked_to_stop_before_it_started_counts() -> None:
     """Else one that ends with 143 at every start would be tried for ever."""
 
     async def pair(slot: Slot) -> bool:

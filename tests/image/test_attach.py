@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.cli import app
+from orchestrator.cli import commands
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.attach import attach, wait_booted
 from orchestrator.device.faults import DeviceFault
@@ -81,7 +81,7 @@ def test_the_commands_bake_and_prove_a_phone(
     """`device bake` prints what a lock needs and switches the phone off."""
     access = ["--control-port", str(running.control_port)]
     access += ["--control-token-file", str(running.token_file)]
-    done = CliRunner().invoke(app, ["device", "bake", PROFILE.name, *access])
+    done = CliRunner().invoke(commands(), ["device", "bake", PROFILE.name, *access])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     assert {"boot_id", "nonce", "fingerprint", "host_cpu"} <= told.keys()
@@ -91,7 +91,7 @@ def test_the_commands_bake_and_prove_a_phone(
         access = ["--control-port", str(baked.control_port)]
         access += ["--control-token-file", str(baked.token_file)]
         done = CliRunner().invoke(
-            app, ["device", "prove", "--lock", str(tmp_path / "lock"), *access]
+            commands(), ["device", "prove", "--lock", str(tmp_path / "lock"), *access]
         )
         assert done.exit_code == 0, done.output
         device = attach(baked.control_port, baked.token_file.read_text().strip(), 60, quiet)

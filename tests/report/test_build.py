@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from orchestrator.cli import app
+from orchestrator.cli import commands
 from orchestrator.coordinator.transitions import (
     AttemptFenced,
     AttemptLost,
@@ -197,12 +197,14 @@ def test_the_table_is_readable_at_100_columns(tmp_path: Path) -> None:
 def test_another_gate_is_for_what_is_shown_and_not_for_the_file(tmp_path: Path) -> None:
     told = [event for n in range(5) for event in settled(attempt(f"case_{n:02}.benign.1"))]
     run = a_run(tmp_path / "run", a_plan(5), told, sealed=False)
-    first = CliRunner().invoke(app, ["report", str(run)])
+    first = CliRunner().invoke(commands(), ["report", str(run)])
     stored = (run / build.NAME).read_bytes()
     assert first.output.startswith("BELOW THE GATE")
-    lower = CliRunner().invoke(app, ["report", str(run), "--min-coverage", "0.5"])
+    lower = CliRunner().invoke(commands(), ["report", str(run), "--min-coverage", "0.5"])
     assert lower.output.startswith("coverage")
-    as_json = CliRunner().invoke(app, ["report", str(run), "--min-coverage", "0.5", "--json"])
+    as_json = CliRunner().invoke(
+        commands(), ["report", str(run), "--min-coverage", "0.5", "--json"]
+    )
     assert json.loads(as_json.stdout)["gate"] == {
         "coverage": 0.5, "min_coverage": 0.5, "passed": True,
     }  # fmt: skip

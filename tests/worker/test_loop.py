@@ -199,7 +199,7 @@ async def test_a_phone_that_does_not_boot_in_the_time_it_has_is_unusable(
         monkeypatch.setattr(at.device, "wait_ready", lambda seconds: booting)
         assert await asyncio.to_thread(at.work) == WorkerExit.DEVICE_UNUSABLE
         (failed,) = at.events(DeviceFailed)
-        assert (failed.phase, failed.reason) == ("boot", "not_ready")
+        assert (failed.phase, failed.reason, failed.cause) == ("boot", "not_ready", "start_timeout")
 
 
 async def test_told_to_stop_while_the_phone_boots_it_leaves_and_accuses_nobody(
@@ -356,7 +356,7 @@ async def test_a_device_that_is_not_the_locks_gets_no_lease(post: Posted) -> Non
         at.image = replace(at.image, lock=replace(at.image.lock, fingerprint="google/another"))
         assert await asyncio.to_thread(at.work) == WorkerExit.DEVICE_UNUSABLE
         (failed,) = at.events(DeviceFailed)
-        assert (failed.phase, failed.reason) == ("boot", "pin_mismatch")
+        assert (failed.phase, failed.reason, failed.cause) == ("boot", "pin_mismatch", "unusable")
         assert "baked was google/another" in failed.text
         assert at.events(DeviceStarted) == at.events(LeaseGranted) == []
 

@@ -15,6 +15,8 @@ from typing import Any
 from .defects import DEFECTS
 
 FIRST_PORT, LAST_PORT = 5554, 5682
+VERSION, BUILD = "35.6.11.0", "13610412"  # of the emulator that this one stands in for
+BANNER = f"Android emulator version {VERSION} (build_id {BUILD}) (CL:N/A)"
 
 
 class OptionError(Exception):

@@ -24,7 +24,7 @@ from .disk import Disk
 from .effect_table import HANDLERS
 from .faults import Faults
 from .noise import Noise
-from .options import Options
+from .options import VERSION, Options
 from .programs import table
 from .services.settings import ADB_ENABLED
 from .snapshots import SnapshotError, Snapshots, recover_userdata
@@ -33,8 +33,6 @@ from .streams import Sink
 from .ui.screen import App
 from .world import World
 
-VERSION = "35.6.11.0"
-BUILD = "13610412"
 STOP_S = 0.5
 # From a write of the setting to adbd's end or start.
 SWITCH_S = 0.05
