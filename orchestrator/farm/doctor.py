@@ -134,7 +134,7 @@ def _code(code: Facts) -> list[Advice]:
         do = "run from a git checkout: otherwise results do not name their code"
         found.append(Advice("missing", f"commit: {why}", do))
     elif code["dirty"]:
-        do = "commit your changes before a run that others should be able to repeat"
+        do = "commit before a run that others should be able to repeat"
         found.append(Advice("missing", "files differ from the commit", do))
     for name, digest in code["lock_sha256"].items():
         if why := why_unknown(digest):
