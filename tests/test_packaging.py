@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -30,8 +31,8 @@ def named(file: str) -> list[str]:
 PHONE_NEEDS = [normal(requirement) for requirement in PHONE["dependencies"]]
 
 
-def imported(folder: Path) -> set[str]:
-    """The top-level modules that code imports, and those that it names to a library."""
+def import_statements(folder: Path) -> set[str]:
+    """The top-level modules that code imports by a statement."""
     found: set[str] = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -39,9 +40,22 @@ def imported(folder: Path) -> set[str]:
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.split(".")[0])
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
     return found
+
+
+def texts(folder: Path) -> set[str]:
+    """All texts in code, among them the modules that it names to a library."""
+    return {
+        node.value
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def projects_of(module: str) -> set[str]:
+    """The installed projects that bring a top-level module."""
+    return {normal(project) for project in packages_distributions().get(module, [])}
 
 
 def test_both_packages_the_requirement_and_the_changelog_have_one_version() -> None:
@@ -52,20 +66,31 @@ def test_both_packages_the_requirement_and_the_changelog_have_one_version() -> N
     assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize(
+PACKAGES = pytest.mark.parametrize(
     ("folder", "requirements"),
-    [
-        ("orchestrator", named("requirements.in")),
-        ("simphone/src", PHONE_NEEDS),
-    ],
+    [("orchestrator", named("requirements.in")), ("simphone/src/simphone", PHONE_NEEDS)],
 )
+
+
+@PACKAGES
 def test_every_runtime_requirement_is_imported(folder: str, requirements: list[str]) -> None:
-    used = imported(ROOT / folder)
+    used = import_statements(ROOT / folder) | texts(ROOT / folder)
     modules: dict[str, set[str]] = {}
     for module, projects in packages_distributions().items():
         for project in projects:
             modules.setdefault(normal(project), set()).add(module)
     assert [name for name in requirements if not modules[name] & used] == []
+
+
+@PACKAGES
+def test_every_imported_module_belongs_to_a_declared_requirement(
+    folder: str, requirements: list[str]
+) -> None:
+    """That another requirement happens to bring it is no promise."""
+    ours = {Path(folder).name, "_typeshed"}  # the latter is there for type checkers alone
+    foreign = import_statements(ROOT / folder) - sys.stdlib_module_names - ours
+    assert foreign
+    assert [name for name in sorted(foreign) if not projects_of(name) & set(requirements)] == []
 
 
 @pytest.mark.parametrize("lock", ["requirements.txt", "requirements-dev.txt"])
