@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,10 +136,13 @@ def verify(place: str | Path, runs: str | Path = RUNS) -> Proof:
 
 def latest_run(runs: str | Path = RUNS) -> Path:
     """The run that was planned last."""
-    found = sorted(Path(runs).glob(f"*/{PLAN}"), key=lambda path: path.stat().st_mtime)
+    found: list[tuple[float, Path]] = []
+    for plan in Path(runs).glob(f"*/{PLAN}"):
+        with suppress(FileNotFoundError):  # a run that is being removed
+            found.append((plan.stat().st_mtime, plan.parent))
     if not found:
         raise UsageError(f"there is no run in {runs}: start one with `emufarm run`")
-    return found[-1].parent
+    return max(found)[1]
 
 
 def compare(
