@@ -1,6 +1,6 @@
 """The device image's entry point: checks the machine, then runs the supervisor.
 
-    start.py [--last-word S] [-- ARGUMENT ...]    from the baked snapshot, where there is one
+    start.py [--linger S] [-- ARGUMENT ...]    from the baked snapshot, where there is one
     start.py --bake                               boot cold, and keep the saved AVD
 
 A machine that cannot run the phone gives exit 1 at once, with the emulator's own message, which the
@@ -76,7 +76,7 @@ def command(device: dict[str, Any], given: argparse.Namespace, extra: list[str])
         "--control-port": CONTROL_PORT,
         "--token-file": TOKEN,
         "--log": PLACE / "emulator.log",
-        "--last-word": given.last_word,
+        "--linger": given.linger,
     }
     words = [str(word) for pair in options.items() for word in pair]
     if given.bake:
@@ -113,7 +113,7 @@ def keep(device: dict[str, Any]) -> None:
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="start.py", description=__doc__.splitlines()[0])
     parser.add_argument("--bake", action="store_true", help="keep the saved AVD as the golden one")
-    parser.add_argument("--last-word", type=float, default=0.0, help="as the supervisor's")
+    parser.add_argument("--linger", type=float, default=0.0, help="as the supervisor's")
     return parser.parse_args(arguments)
 
 

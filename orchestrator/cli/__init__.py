@@ -91,5 +91,6 @@ def main() -> None:
     except (EmufarmError, OSError) as error:  # an OSError names its file: a disk, a folder
         print(f"emufarm: {error}", file=sys.stderr)
         sys.exit(Exit.INFRASTRUCTURE)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before or after a run, such as while an image is built
+        print("emufarm: interrupted", file=sys.stderr)
         sys.exit(Exit.INTERRUPTED)

@@ -20,6 +20,7 @@ from ..coordinator.transitions import (
     EpisodeDecided,
     Event,
 )
+from ..farm.interruption import STOPPING
 from ..farm.run_events import Journaled, Notice, RunEvent, RunStarted
 
 REFRESHES_S = 4
@@ -50,6 +51,8 @@ class ProgressDisplay:
         match event:
             case Notice():
                 self.notify(event.text)
+                if self._console.quiet and event.text == STOPPING:
+                    Console(stderr=True).print(event.text)
             case RunStarted():
                 self._view = event.view
             case Journaled():

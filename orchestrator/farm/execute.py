@@ -68,7 +68,7 @@ def fleet_order(job: Job, state: State, url: str, secret: str, work: Path) -> Fl
         work=work,
         starts=job.settings.limits.starts,
         boot_s=job.settings.limits.boot_s,
-        last_word_s=job.last_word_s,
+        linger_s=job.linger_s,
         noise=job.settings.noise,
         first_numbers=first_numbers(state.devices),
     )

@@ -23,7 +23,7 @@ class Job:
     devices: int  # at most; no more than there are undecided episodes
 
     @property
-    def last_word_s(self) -> float:
+    def linger_s(self) -> float:
         """How long a device that ended waits to be asked how it ended. An agent that switched it
         off from within may think for its whole budget first; a device that could not be asked by
         then would count as lost by the host, and the agent would get another attempt."""

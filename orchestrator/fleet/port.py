@@ -40,7 +40,7 @@ class FleetOrder:
     work: Path  # a private folder that is removed after this execution
     starts: int  # in a row without a commit, before a slot is given up
     boot_s: float  # for a device to boot
-    last_word_s: float  # how long a device that ended waits for its worker to ask why
+    linger_s: float  # how long a device that ended waits for its worker to ask why
     noise: int | None = None  # seed of the simulated phones' noise, which differs by slot
     first_numbers: Mapping[str, int] = field(default_factory=dict)  # slot -> its first device's
 

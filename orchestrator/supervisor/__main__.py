@@ -29,7 +29,7 @@ class Access:
     tied: bool
     # How long the supervisor stays after its emulator ended, for a worker to read the exit code:
     # only that tells an emulator that was killed from one that was shut down from inside.
-    last_word_s: float
+    linger_s: float
 
 
 def port_number(text: str) -> int:
@@ -67,7 +67,7 @@ def parse(arguments: list[str]) -> tuple[SupervisorSettings, Access]:
         help="end when stdin does: with the process that holds its other end",
     )
     parser.add_argument(
-        "--last-word", type=float, default=0.0, help="seconds to stay for /facts after its end"
+        "--linger", type=float, default=0.0, help="seconds to stay for /facts after its end"
     )
     given = vars(parser.parse_args([word for word in own.split("\0") if word]))
     console_port = given["console_port"]
@@ -75,7 +75,7 @@ def parse(arguments: list[str]) -> tuple[SupervisorSettings, Access]:
         parser.error("name the emulator's command after --")
     if console_port % 2 or not 1024 <= console_port < 65535:
         parser.error(f"the console port must be an even number from 1024, not {console_port}")
-    names = ("control_port", "token_file", "tied", "last_word")
+    names = ("control_port", "token_file", "tied", "linger")
     access = Access(*(given.pop(name) for name in names))
     # The other options have the names of the settings.
     return SupervisorSettings(emulator=tuple(emulator.split("\0")), **given), access
@@ -179,7 +179,7 @@ async def run(settings: SupervisorSettings, access: Access) -> int:
         if life.done() and not asked.is_set():
             reported = asyncio.create_task(control.end_reported.wait())
             await asyncio.wait(
-                {reported, stop}, timeout=access.last_word_s, return_when=asyncio.FIRST_COMPLETED
+                {reported, stop}, timeout=access.linger_s, return_when=asyncio.FIRST_COMPLETED
             )
             reported.cancel()
         return await life if life.done() else 0

@@ -53,12 +53,14 @@ def test_every_example_of_the_page_runs(shape: type[str], tmp_path: Path) -> Non
 
 INTERRUPTED = """
 import os, signal
-from orchestrator import RunInterrupted, RunStarted, resume, run
+from orchestrator import Journaled, RunInterrupted, resume, run
 
 def show(event):
     print(getattr(event, "text", ""), flush=True)
-    if isinstance(event, RunStarted):
-        os.kill(os.getpid(), signal.SIGINT)
+    if isinstance(event, Journaled):
+        print(event.event.event, flush=True)
+        if event.event.event == "lease_granted":
+            os.kill(os.getpid(), signal.SIGINT)
 
 try:
     run("cases/smoke", devices=1, backend="local", name="r", on_event=show)
@@ -75,7 +77,9 @@ def test_an_interrupted_run_says_so_at_once_and_can_be_resumed(
     done = executed(shape(INTERRUPTED), tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert any(line.startswith("stopping: ") for line in lines)
+    (stopping,) = [number for number, line in enumerate(lines) if line.startswith("stopping: ")]
+    assert "lease_granted" in lines[:stopping]
+    assert "lease_returned" in lines[stopping:]
     assert "interrupted; `emufarm resume runs/r` goes on with it" in lines
     assert lines[-1] == "complete: True"
 

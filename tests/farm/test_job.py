@@ -20,6 +20,6 @@ def test_no_agent_outwaits_a_device_that_it_switched_off() -> None:
     nowhere = cast(ChosenBackend, None)
     job = Job(Path("run"), plan, settings, profile, nowhere, 1)
     budgets = [case.case["budget"]["seconds"] for case in plan.cases]
-    assert job.last_word_s > max(budgets)
+    assert job.linger_s > max(budgets)
     shortest = min(plan.cases, key=lambda case: float(case.case["budget"]["seconds"]))
-    assert replace(job, plan=replace(plan, cases=(shortest,))).last_word_s < job.last_word_s
+    assert replace(job, plan=replace(plan, cases=(shortest,))).linger_s < job.linger_s

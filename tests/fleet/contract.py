@@ -60,7 +60,7 @@ class Trial(ABC):
         self.work.mkdir(exist_ok=True)
         return FleetOrder(
             devices=devices, coordinator=script, secret="a secret", work=self.work, starts=starts,
-            boot_s=60.0, last_word_s=0.5,
+            boot_s=60.0, linger_s=0.5,
         )  # fmt: skip
 
     @asynccontextmanager

@@ -48,7 +48,8 @@ def test_an_interrupted_run_gives_its_leases_back_and_blames_nobody(farm: Farm) 
     process.send_signal(signal.SIGINT)
     code, output = ended(process)
     assert code == 130, output
-    assert f"emufarm resume {farm.runs / 'r'}" in output
+    stopping, resume = output.index("stopping: "), output.index(f"emufarm resume {farm.runs / 'r'}")
+    assert stopping < resume
     assert "infrastructure" not in output
     events = farm.events()
     open_leases = {e.token for e in events if isinstance(e, LeaseGranted)}

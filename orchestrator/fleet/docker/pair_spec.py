@@ -64,7 +64,7 @@ class DockerPairSettings:
     def device_spec(self, slot: Slot, worker: str) -> ContainerSpec:
         """In its worker's network namespace."""
         noise = EmulatorCommand((), self.order.noise)  # the rest of the command is in the image
-        words = ["--last-word", str(self.order.last_word_s), "--", *noise.for_slot(slot.number)]
+        words = ["--linger", str(self.order.linger_s), "--", *noise.for_slot(slot.number)]
         namespace, disk = f"container:{worker}", Mount(DEVICE_DISK, volume=True)
         return self._spec(self.device, slot, DEVICE, words, namespace, disk)
 

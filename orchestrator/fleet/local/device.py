@@ -57,7 +57,7 @@ class LocalDevice:
         port: int | None = None,
         adb_port: int | None = None,
         env: Mapping[str, str] | None = None,
-        last_word_s: float = 0.0,  # it waits so long for a worker to ask how its emulator ended
+        linger_s: float = 0.0,  # it waits so long for a worker to ask how its emulator ended
     ) -> None:
         self.folder = folder
         self.golden = golden
@@ -65,7 +65,7 @@ class LocalDevice:
         self._adb = adb
         self._env = dict(os.environ if env is None else env)
         self._wanted = (port, adb_port)
-        self._last_word_s = last_word_s
+        self._linger_s = linger_s
         self._claim: ports.PortClaim | None = None
         self.console_port = self.adb_port = self.control_port = 0  # known once it runs
         self._process: subprocess.Popen[bytes] | None = None
@@ -109,7 +109,7 @@ class LocalDevice:
             "--console-port": self.console_port,
             "--token-file": self.token_file,
             "--log": self.log,
-            "--last-word": self._last_word_s,
+            "--linger": self._linger_s,
         }
         words = [str(word) for pair in options.items() for word in pair]
         snapshot = ["--snapshot", golden.snapshot] if golden.snapshot else []

@@ -55,7 +55,7 @@ class LocalPair:
         folder = settings.order.work / slot.device
         device = LocalDevice(
             folder, settings.golden, settings.emulator.for_slot(slot.number), adb=adb_binary(),
-            env=device_env(), last_word_s=settings.order.last_word_s,
+            env=device_env(), linger_s=settings.order.linger_s,
         )  # fmt: skip
         try:
             try:
