@@ -23,7 +23,9 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
-UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
+# Bytecode is compiled once here: where PYTHONDONTWRITEBYTECODE is set, as in many containers, every
+# process would else compile all that it imports.
+UV := $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 LOCKED = $(UV) --require-hashes --no-build-isolation -r $(1) \
 	|| $(PIP) install --require-hashes --no-build-isolation -r $(1)
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 \
@@ -114,6 +116,7 @@ $(RUNTIME): requirements-installer.txt requirements-build.txt requirements.txt
 
 $(INSTALLED): $(RUNTIME) pyproject.toml requirements-simphone.in simphone/pyproject.toml
 	@$(UV) --no-deps --no-build-isolation --editable ./simphone --editable .
+	@$(BIN)/python -m compileall -q orchestrator simphone/src
 	@touch $@
 
 $(DEVELOP): $(INSTALLED) requirements-dev.txt
