@@ -36,8 +36,9 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.device.adb_socket import Exchange
 from orchestrator.device.phone import Device
 from orchestrator.fleet.local.boot import boot
-from orchestrator.fleet.local.device import LocalDevice
-from orchestrator.image.embedded import device_env, embedded_image, emulator
+from orchestrator.fleet.local.device import LocalDevice, device_env
+from orchestrator.image.embedded import embedded_image
+from orchestrator.image.simphone import simphone
 from orchestrator.outcome import Outcome
 from orchestrator.pins.profile import Profile, load_profile
 from orchestrator.plan.plan import Plan, build
@@ -130,10 +131,9 @@ def coordinate(run: Path, plan: Plan, settings: RunSettings, urls: Urls) -> None
 def work(url: str, phone: Device, profile: Profile, lock: Any, staging: Path) -> Patience:
     stop = Patience()
     with CoordinatorClient(url, SECRET, worker="bench", device=SLOT) as client:
-        settings = RunSettings()
         code = Worker(
             client=client, device=phone, name=SLOT, lock=lock, profile=profile,
-            limits=settings.limits, staging=staging, stop=stop,
+            boot_s=RunSettings().limits.boot_s, staging=staging, stop=stop,
         ).run()  # fmt: skip
     if code != 0:
         raise SystemExit(f"the worker left with {code}")
@@ -222,7 +222,7 @@ def main() -> int:
         crew = context.Process(target=coordinate, args=(run, plan, settings, urls), daemon=True)
         crew.start()
         (folder / "staging").mkdir()
-        command = emulator(profile, None)(0)
+        command = [simphone().program, *profile.emulator]
         with LocalDevice(
             folder / "device", image.golden, command, adb=adb_binary(), env=device_env()
         ) as running:

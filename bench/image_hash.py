@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from orchestrator.pins.system_image import hash_system_image
+from orchestrator.pins.system_image import SystemImage, hash_system_image
 
 WANTED = 1.8
 RECIPE = 'find "$IMG_DIR" -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum'
@@ -57,6 +57,7 @@ def main() -> int:
     parser.add_argument("--below", type=Path, help="where the tree is made")
     given = parser.parse_args()
     theirs, ours = list[float](), list[float]()
+    hashes = list[SystemImage]()
     with tempfile.TemporaryDirectory(prefix="bench-", dir=given.below) as name:
         folder = Path(name) / "x86_64"
         folder.mkdir()
@@ -66,15 +67,17 @@ def main() -> int:
             printed = pipeline(folder)
             theirs.append(time.perf_counter() - started)
             started = time.perf_counter()
-            told = hash_system_image(folder)
+            hashes.append(hash_system_image(folder))
             ours.append(time.perf_counter() - started)
-            if told.recipe_sha256 != printed:
-                print(f"the pipeline says {printed}, we say {told.recipe_sha256}")
+            if hashes[-1].recipe_sha256 != printed:
+                print(f"the pipeline says {printed}, we say {hashes[-1].recipe_sha256}")
                 return 1
-    print(f"{told.files} files, {told.bytes / 1e6:.0f} MB, {os.cpu_count()} cores: {printed}")
+    hashed = hashes[-1]
+    megabytes, cores = hashed.bytes / 1e6, os.cpu_count()
+    print(f"{hashed.files} files, {megabytes:.0f} MB, {cores} cores: {hashed.recipe_sha256}")
     for label, samples in (("the shell pipeline", theirs), ("ours, both hashes", ours)):
         shown = "  ".join(f"{sample:6.2f}" for sample in samples)
-        rate = told.bytes / 1e6 / statistics.median(samples)
+        rate = megabytes / statistics.median(samples)
         print(f"{label:<20} {shown}  s   median {rate:6.0f} MB/s")
     ratio = statistics.median(theirs) / statistics.median(ours)
     print(f"ours is {ratio:.2f} times as fast; {WANTED} is wanted")

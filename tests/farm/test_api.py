@@ -43,9 +43,9 @@ def executed(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("shape", [str, in_notebook], ids=["script", "notebook"])
-def test_every_example_of_the_page_runs(shape: type[str], tmp_path: Path) -> None:
-    done = executed(shape(examples()), tmp_path)
+def test_every_example_of_the_page_runs_in_a_notebook(tmp_path: Path) -> None:
+    """A script calls the same functions with less around it, as every command does."""
+    done = executed(in_notebook(examples()), tmp_path)
     assert done.returncode == 0, done.stderr
     assert "BSR 1/1, coverage 100%" in done.stdout
     assert "refrence" in done.stdout

@@ -279,8 +279,8 @@ def test_a_bake_killed_as_it_is_locked_leaves_no_name(
     (builder.images / named.name).mkdir()
     (builder.images / named.name / FILE).write_bytes(json_bytes(named.model_dump(mode="json")))
     dying = (
-        "import os, sys; from orchestrator.fleet import image_build; from orchestrator import cli;"
-        "image_build.write_lock = lambda *_: os.kill(os.getpid(), 9);"
+        "import os, sys; from orchestrator.image import docker_image; from orchestrator import cli;"
+        "docker_image.write_lock = lambda *_: os.kill(os.getpid(), 9);"
         "sys.argv = ['emufarm', 'image', 'bake', 'killed']; sys.exit(cli.main())"
     )
     env = {
