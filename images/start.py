@@ -1,7 +1,7 @@
 """The device image's entry point: checks the machine, then runs the supervisor.
 
     start.py [--linger S] [-- ARGUMENT ...]    from the baked snapshot, where there is one
-    start.py --bake                               boot cold, and keep the saved AVD
+    start.py --bake                            boot cold, and keep the saved AVD
 
 A machine that cannot run the phone gives exit 1 at once, with the emulator's own message, which the
 farm can classify. At a bake, a clean end replaces the golden AVD by the private one with a rename,

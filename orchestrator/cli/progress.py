@@ -22,6 +22,7 @@ from ..coordinator.transitions import (
 )
 from ..farm.interruption import STOPPING
 from ..farm.run_events import Journaled, Notice, RunEvent, RunStarted
+from .output import notify
 
 REFRESHES_S = 4
 
@@ -52,7 +53,7 @@ class ProgressDisplay:
             case Notice():
                 self.notify(event.text)
                 if self._console.quiet and event.text == STOPPING:
-                    Console(stderr=True).print(event.text)
+                    notify(event.text)
             case RunStarted():
                 self._view = event.view
             case Journaled():

@@ -163,7 +163,7 @@ class AdbSocket:
         out: bytes | bytearray = b"",
         err: bytes | bytearray = b"",
     ) -> T:
-        """Runs the exchange within the time-out; tells the listener; every error is a fault."""
+        """Runs the exchange within the time-out; informs the listener; every error is a fault."""
         started = time.monotonic()
         fault: DeviceFault | None = None
         answer: T | None = None
