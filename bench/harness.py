@@ -29,8 +29,9 @@ from typing import Any, TypeAlias
 from orchestrator.cases.load import load_cases
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.client import CoordinatorClient
+from orchestrator.coordinator.credentials import Secrets, WorkerKey
 from orchestrator.coordinator.open_run import open_run
-from orchestrator.coordinator.server import Secrets, listening
+from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import AttemptCommitted, LeaseGranted
 from orchestrator.device.adb import adb_binary
 from orchestrator.device.adb_socket import Exchange
@@ -47,7 +48,7 @@ from orchestrator.worker.loop import Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 SOME = "wifi_off or note_create or sms_reply or file_total"
-SECRET, SLOT = "bench", "slot-00.1"
+KEY, SLOT = WorkerKey("bench"), "slot-00.1"
 
 Urls: TypeAlias = "Queue[str]"
 
@@ -120,7 +121,7 @@ class Table:
 def coordinate(run: Path, plan: Plan, settings: RunSettings, urls: Urls) -> None:
     async def until_over() -> None:
         opened = open_run(run, plan, settings)
-        async with opened as coordinator, listening(coordinator, Secrets(SECRET, "admin")) as url:
+        async with opened as coordinator, listening(coordinator, Secrets(KEY, "admin")) as url:
             urls.put(url)
             await coordinator.over.wait()
             await coordinator.seal()
@@ -130,7 +131,7 @@ def coordinate(run: Path, plan: Plan, settings: RunSettings, urls: Urls) -> None
 
 def work(url: str, phone: Device, profile: Profile, lock: Any, staging: Path) -> Patience:
     stop = Patience()
-    with CoordinatorClient(url, SECRET, worker="bench", device=SLOT) as client:
+    with CoordinatorClient(url, KEY.secret(SLOT), worker="bench") as client:
         code = Worker(
             client=client, device=phone, name=SLOT, lock=lock, profile=profile,
             boot_s=RunSettings().limits.boot_s, staging=staging, stop=stop,

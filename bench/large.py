@@ -35,6 +35,7 @@ from typing import Any, TypeAlias
 from orchestrator.cases.load import LoadedCase, case_digest, load_cases
 from orchestrator.coordinator import chain, schedule
 from orchestrator.coordinator.bundle_store import EPISODES
+from orchestrator.coordinator.claims import claim_run
 from orchestrator.coordinator.coordinator import Coordinator
 from orchestrator.coordinator.journal import Journal
 from orchestrator.coordinator.messages import Lease, LeaseRequest
@@ -94,7 +95,8 @@ class Life:
         walk = chain.JournalReader(self._folder)
         for _ in walk:
             pass
-        journal = Journal(self._folder, walk.end, now_ms=lambda: self.now_ms)
+        claim = claim_run(self._folder.parent)
+        journal = Journal(self._folder, walk.end, claim, now_ms=lambda: self.now_ms)
         apply(self.state, journal.opened, 0)
         return journal
 
@@ -142,7 +144,7 @@ class Life:
                 schedule.attempt_lost(self.state.leases[granted.token], Reason.WORKER_LOST, text)
             )
         else:
-            bundle = f"{EPISODES}/{granted.episode}/attempt-{granted.attempt}"
+            bundle = f"{EPISODES}/{granted.episode}/attempt-{granted.attempt}-c1"
             told = self._told(granted, drawn)
             digest = f"{self._chance.getrandbits(256):064x}"
             self.record(schedule.bundle_stored(self.state, granted.token, told, digest, bundle))
@@ -259,7 +261,7 @@ async def leased(coordinator: Coordinator, number: int) -> float:
     begun = time.perf_counter()
     name = f"bench-{os.getpid()}-{number}"
     answer = await coordinator.lease(
-        LeaseRequest(worker="bench", device=name, request_id=name), disconnected=_never
+        name, LeaseRequest(worker="bench", request_id=name), disconnected=_never
     )
     assert isinstance(answer, Lease), answer
     return time.perf_counter() - begun

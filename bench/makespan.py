@@ -31,9 +31,10 @@ from typing import TypeAlias
 
 from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.coordinator import Coordinator
+from orchestrator.coordinator.credentials import Secrets, WorkerKey
 from orchestrator.coordinator.messages import Lease, RunFinished
 from orchestrator.coordinator.open_run import open_run
-from orchestrator.coordinator.server import Secrets, listening
+from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import AttemptCommitted, Event, LeaseGranted
 from orchestrator.evidence.attempt import NAME, AttemptRecord
 from orchestrator.evidence.bundle import Bundle, wall_ms
@@ -45,7 +46,7 @@ from orchestrator.worker.staging import begin_attempt, seal_attempt, send_attemp
 MOST = 1.03
 SPREAD = 1.2  # lognormal: the longest of 240 is some 15 times the mean
 PICTURE = 40_000  # bytes of one screenshot
-SECRET = "bench"
+KEY = WorkerKey("bench")
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"  # a disk whose syncs cost; /tmp may be memory
 
@@ -96,7 +97,7 @@ def worker(number: int, waits: Mapping[str, float], staging: Path, urls: Urls) -
     """A worker's loop with a wait for its attempt."""
     device, own = f"slot-{number:02d}.1", staging / f"{number}"
     own.mkdir()
-    with CoordinatorClient(urls.get(), SECRET, worker=device, device=device) as client:
+    with CoordinatorClient(urls.get(), KEY.secret(device), worker=device) as client:
         client.device_started({})
         while not isinstance(lease := client.lease(), RunFinished):
             if not isinstance(lease, Lease):
@@ -158,7 +159,7 @@ async def conduct(
 ) -> Measured:
     gaps = Gaps(waits)
     opened = open_run(run, plan, RunSettings(agent=plan.agent))
-    async with opened as coordinator, listening(coordinator, Secrets(SECRET, "admin")) as url:
+    async with opened as coordinator, listening(coordinator, Secrets(KEY, "admin")) as url:
         coordinator.subscribe(gaps.hear)
         started = time.monotonic()
         for _ in range(workers):

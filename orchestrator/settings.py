@@ -19,6 +19,7 @@ class Limits:
     device_s: float = 900.0  # the phone's share of the agent's steps: observe, act, watch
     oracle_s: float = 60.0  # for the oracles after the agent, beyond their settle time
     agent_start_s: float = 30.0
+    away_s: float = 180.0  # a worker waits so long for a coordinator that does not answer
     starts: int = 5  # of a slot, in a row without a commit, before it is given up
 
 

@@ -95,7 +95,7 @@ def test_a_command_that_a_row_names_is_there(command: str) -> None:
 
 def contents(run: Path, file: str) -> list[Any]:
     """What a row's file holds: one document, or the lines of a trace; none of a plain file."""
-    (bundle,) = run.glob("episodes/*/attempt-1")
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
     path = next(folder / file for folder in (run, bundle, ROOT) if (folder / file).exists())
     text = path.read_text()
     if file.endswith(".jsonl"):

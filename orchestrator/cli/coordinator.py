@@ -18,14 +18,18 @@ def coordinator(
     runs: Runs = RUNS,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 0,
+    device: Annotated[
+        list[str], typer.Option(help="Whose worker may come, as slot-00.1; may be repeated.")
+    ] = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Serve a planned run to workers until all is decided.
 
-    The two secrets are files in the run's folder: worker.token and admin.token.
+    Secrets are files in the run's folder: secrets/admin, and secrets/slot-00.1 for the worker of
+    that device.
 
-    Example: emufarm coordinator runs/20310512-091500-ab12cd --port 8000
+    Example: emufarm coordinator runs/20310512-091500-ab12cd --port 8000 --device slot-00.1
     """
     with ProgressDisplay() as progress:
-        finished = serve(run, host=host, port=port, runs=runs, on_event=progress)
+        finished = serve(run, host=host, port=port, devices=device, runs=runs, on_event=progress)
     if not finished:
         raise typer.Exit(Exit.INFRASTRUCTURE)

@@ -1,22 +1,18 @@
 """Stores uploaded bundles in the run's folder: verifies them, and makes them durable.
 
-    episodes/<episode>/attempt-<n>/         scored: the journal has its line
-    episodes/<episode>/fenced-<hash>/       came after its lease had ended; kept, never scored
-    episodes/<episode>/aside-<n>-<digest>/  stored when a coordinator was killed before it wrote the
-                                            line; removed once its worker has sent it again
-    incoming/                               uploads too large for memory, while they arrive
+    episodes/<episode>/attempt-<n>-c<claim>/     scored: the journal has its line
+    episodes/<episode>/fenced-<hash>-c<claim>/   came after its lease had ended; kept, never scored
+    incoming/<claim>/                            uploads while they arrive and are unpacked
 
-Every bundle is durable before its journal line is written.
+Every bundle is durable before its journal line is written. One without a line was stored by a
+coordinator that was killed, or lost its claim, before it wrote the line; its worker sends it again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import shutil
 import tempfile
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -31,7 +27,6 @@ from .transitions import LeaseGranted
 EPISODES = "episodes"
 INCOMING = "incoming"
 _IN_MEMORY = 1 << 20  # bytes of an upload; a longer one goes to disk
-_ATTEMPT = re.compile(r"attempt-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -40,43 +35,31 @@ class StoredBundle:
     bundle: str  # its folder, relative to the run's
 
 
-class BundleStore:
-    def __init__(self, run: Path, limits: archive.ArchiveLimits) -> None:
-        self._run = run
-        self._limits = limits
-        self._incoming = run / INCOMING
+def attempt_folder(episode: str, attempt: int, claim: int) -> str:
+    """The folder of a scored bundle, relative to the run's."""
+    return f"{EPISODES}/{episode}/attempt-{attempt}-c{claim}"
 
-    def open(self) -> None:
-        """Prepare for uploads; `clear` must run before the first is taken."""
-        if self._incoming.exists():
-            shutil.rmtree(self._incoming)
-        self._incoming.mkdir()
+
+def fenced_folder(episode: str, token: str, claim: int) -> str:
+    """The folder of a bundle that came late, relative to the run's."""
+    return f"{EPISODES}/{episode}/fenced-{hashlib.sha256(token.encode()).hexdigest()[:16]}-c{claim}"
+
+
+class BundleStore:
+    def __init__(self, run: Path, claim: int, limits: archive.ArchiveLimits) -> None:
+        self._run = run
+        self._claim = claim
+        self._limits = limits
+        self._incoming = run / INCOMING / str(claim)
+
+    def open(self, *, alone: bool) -> None:
+        """Prepare for uploads. `alone`: every predecessor is known to be dead, so that what was
+        arriving at one is removed."""
+        if alone and self._incoming.parent.exists():
+            shutil.rmtree(self._incoming.parent)
+        self._incoming.mkdir(parents=True)
         (self._run / EPISODES).mkdir(exist_ok=True)
         sync_folder(self._run)
-
-    def clear(self, journaled: Collection[str]) -> None:
-        """Clear what a killed coordinator left half done; `journaled` bundles have a line."""
-        with os.scandir(self._run / EPISODES) as entries:
-            episodes = [entry.path for entry in entries if entry.is_dir()]
-        # Names instead of Path objects: 100,000 folders hold one bundle each, which is journaled.
-        for episode in episodes:
-            above = f"{EPISODES}/{os.path.basename(episode)}"
-            for name in os.listdir(episode):
-                if f"{above}/{name}" not in journaled:
-                    self._clear(Path(episode, name))
-
-    def _clear(self, folder: Path) -> None:
-        """Clear a folder that has no line in the journal."""
-        unfinished = folder.match(".*.part")
-        if unfinished or folder.name.startswith("fenced-"):  # it is sent again under the same name
-            shutil.rmtree(folder)
-        number = _ATTEMPT.fullmatch(folder.name)
-        if number is None:
-            return
-        aside = self._aside(folder.parent, int(number[1]), manifest.digest(folder))
-        if aside.exists():  # the same bundle, sent again to a coordinator that was killed again
-            shutil.rmtree(aside)
-        folder.rename(aside)
 
     def spool(self) -> IO[bytes]:
         """A temporary file for an upload: in memory at first, then on disk without a name."""
@@ -89,10 +72,13 @@ class BundleStore:
         self, upload: IO[bytes], granted: LeaseGranted, digest: str, scored: bool
     ) -> StoredBundle:
         """Verify the upload and move it into its folder; BadArchive if it is not this attempt's."""
-        episode = self._run / EPISODES / granted.episode
-        episode.mkdir(exist_ok=True)
-        token = hashlib.sha256(granted.token.encode()).hexdigest()[:16]
-        target = episode / (f"attempt-{granted.attempt}" if scored else f"fenced-{token}")
+        folder = (
+            attempt_folder(granted.episode, granted.attempt, self._claim)
+            if scored
+            else fenced_folder(granted.episode, granted.token, self._claim)
+        )
+        target = self._run / folder
+        target.parent.mkdir(exist_ok=True)
 
         def accept(folder: Path) -> AttemptRecord:
             if manifest.digest(folder) != digest:
@@ -100,22 +86,15 @@ class BundleStore:
             return _record(folder, granted)
 
         upload.seek(0)
-        record = archive.unpack(upload, target, accept, self._limits)
+        record = archive.unpack(upload, target, accept, self._limits, self._incoming)
         # Last, since on most disks the bundle's own syncs have written this name too. Always, since
         # another upload may have made the folder and not yet synced it.
-        sync_folder(episode.parent)
-        aside = self._aside(episode, granted.attempt, digest)
-        if scored and aside.exists():
-            shutil.rmtree(aside)
-        return StoredBundle(record, target.relative_to(self._run).as_posix())
+        sync_folder(target.parent.parent)
+        return StoredBundle(record, folder)
 
     def close(self) -> None:
         if self._incoming.exists():
             shutil.rmtree(self._incoming)
-
-    @staticmethod
-    def _aside(episode: Path, number: int, digest: str) -> Path:
-        return episode / f"aside-{number}-{digest[:16]}"
 
 
 def _record(folder: Path, granted: LeaseGranted) -> AttemptRecord:

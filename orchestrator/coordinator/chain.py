@@ -1,23 +1,22 @@
 """Reads and verifies the journal's hash chain; the format of its lines and segments.
 
-    journal/000001.jsonl    one segment per coordinator start
+    journal/000001.jsonl    one segment per coordinator that wrote, named by its claim
 
 A line is canonical JSON with seq, ts_ms, event and its fields, `prev` (sha256 of the line before,
 newline included; zeros for the first) and `self` (sha256 of the line without it): an edit breaks
-the line, a removal breaks the chain. A segment's first line seals the segment before it; bytes
-behind the sealed length were written by a second writer and never count. Only the last segment may
-end in a torn line, which is cut; a segment without a whole line was never opened. Whole lines cut
-from the end of a run that is not sealed look like lines that were never written; `run_sealed`
-prevents that.
+the line, a removal breaks the chain. A segment's first line names and seals the segment before it;
+bytes behind the sealed length, and segments that the chain passes over, were written by a
+coordinator that had lost its claim, and never count. Only the last segment may end in a torn line,
+which is cut; a segment without a whole line was never opened. Whole lines cut from the end of a run
+that is not sealed look like lines that were never written; `run_sealed` prevents that.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +32,7 @@ FIRST = "0" * 64
 _CHUNK = 1 << 20
 _event = EVENT.validator.validate_python  # a third faster than the adapter's own method
 _NOT_SEALED = "it does not seal the segment before it"
+_NOT_OPENED = "a segment is opened by its first line"
 
 
 class JournalBroken(EmufarmError):
@@ -57,7 +57,6 @@ class JournalEnd:
     """The end of a verified journal, from which a writer continues."""
 
     count: int  # of lines
-    segments: int
     last: SealedSegment | None  # how the next segment will seal the last one
     head: str  # the next line's `prev`
     sealed: bool  # by its last line: no more may follow
@@ -71,8 +70,13 @@ class JournalContents(JournalEnd):
     lines: tuple[JournalLine, ...]
 
 
-def segment_name(number: int) -> str:
-    return f"{number:06d}.jsonl"
+def segment_name(claim: int) -> str:
+    return f"{claim:06d}.jsonl"
+
+
+def segment_claims(folder: Path) -> list[int]:
+    """The claims of the segments that a listing shows, in order."""
+    return sorted(int(path.stem) for path in folder.glob("*.jsonl") if path.stem.isdecimal())
 
 
 def encode(seq: int, ts_ms: int, prev: str, event: Event) -> bytes:
@@ -89,10 +93,13 @@ class JournalReader:
     """Iterates over the verified lines of the journal in a folder.
 
     JournalBroken where it breaks: the journal is whole only if the iteration reaches its `end`.
+    A coordinator reads the segments `before` its own claim. It looks each of them up by its name,
+    since a network volume's listing may be late.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, before: int | None = None) -> None:
         self._folder = folder
+        self._before = before
         self._end: JournalEnd | None = None
 
     @property
@@ -101,10 +108,11 @@ class JournalReader:
         return self._end
 
     def __iter__(self) -> Iterator[JournalLine]:
-        paths, torn = _segments(self._folder)
-        end = JournalEnd(0, 0, None, FIRST, sealed=False, torn=torn)
-        for path, following in zip_longest(paths, paths[1:]):
-            length = _sealed_length(path, following) if following else path.stat().st_size
+        claims = segment_claims(self._folder) if self._before is None else range(1, self._before)
+        segments, torn = _segments(self._folder, claims)
+        end = JournalEnd(0, None, FIRST, sealed=False, torn=torn)
+        for path, sealed in segments:
+            length = _sealed_length(path, sealed) if sealed else path.stat().st_size
             end = yield from _segment(path, length, end)
         self._end = end
 
@@ -116,24 +124,34 @@ def read(folder: Path) -> JournalContents:
     return JournalContents(**vars(reader.end), lines=lines)
 
 
-def _segments(folder: Path) -> tuple[list[Path], int]:
-    """The segments in order, without a last one that has no whole line; the length of that one."""
-    paths = sorted(folder.glob("*.jsonl"))
-    for number, path in enumerate(paths, start=1):
-        if path.name != segment_name(number):
-            raise JournalBroken(folder / segment_name(number), 0, "this segment is missing")
-    first = _first_line(paths[-1]) if paths else b"\n"
-    if first.endswith(b"\n"):
-        return paths, 0
-    return paths[:-1], len(first)
+def _segments(
+    folder: Path, claims: Iterable[int]
+) -> tuple[list[tuple[Path, SealedSegment | None]], int]:
+    """The segments in order, each with its seal; the last has none. Behind them, the bytes of
+    segments that were never opened.
+
+    The last one leads to the one that it seals, and so on to the first.
+    """
+    firsts = {path: _first_line(path) for path in (folder / segment_name(n) for n in claims)}
+    paths = [path for path, first in firsts.items() if first.endswith(b"\n")]
+    torn = sum(len(first) for path, first in firsts.items() if not paths or path > paths[-1])
+    found: list[tuple[Path, SealedSegment | None]] = []
+    path, sealed = (paths[-1] if paths else None), None
+    while path is not None:
+        found.append((path, sealed))
+        event = parse_line(path, 1, firsts[path])[1]
+        if not isinstance(event, SegmentOpened):
+            raise JournalBroken(path, 1, _NOT_OPENED)
+        sealed = event.sealed
+        before = folder / sealed.name if sealed else None
+        if before is not None and (before not in paths or before >= path):
+            raise JournalBroken(before, 0, "this segment is missing")
+        path = before
+    return found[::-1], torn
 
 
-def _sealed_length(path: Path, following: Path) -> int:
-    """How many bytes the next segment's first line seals, after a check of their digest."""
-    event = _parse(following, 1, _first_line(following))[1]
-    if not isinstance(event, SegmentOpened) or event.sealed is None:
-        raise JournalBroken(following, 1, _NOT_SEALED)
-    sealed = event.sealed
+def _sealed_length(path: Path, sealed: SealedSegment) -> int:
+    """How many bytes of the segment were sealed, after a check of their digest."""
     digest, left = sha256(), sealed.length
     with path.open("rb", buffering=0) as file:
         while left > 0 and (chunk := file.read(min(left, _CHUNK))):
@@ -148,8 +166,12 @@ def _sealed_length(path: Path, following: Path) -> int:
 
 
 def _first_line(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.readline()
+    """Empty where there is no such segment."""
+    try:
+        with path.open("rb") as file:
+            return file.readline()
+    except FileNotFoundError:
+        return b""
 
 
 def _segment(path: Path, length: int, end: JournalEnd) -> Generator[JournalLine, None, JournalEnd]:
@@ -169,11 +191,11 @@ def _segment(path: Path, length: int, end: JournalEnd) -> Generator[JournalLine,
             line = _quick(raw, head, seq)
             if line is None:
                 if before:
-                    _parse(path, number - 1, before)
+                    parse_line(path, number - 1, before)
                 line = _line(path, number, raw, head, seq)
             kind = type(line.event)
             if over or number == 1 or kind is SegmentOpened:
-                _parse(path, number, raw)
+                parse_line(path, number, raw)
                 _in_place(path, number, line.event, end.last, over)
             if waiting is not None:
                 yield waiting
@@ -183,13 +205,13 @@ def _segment(path: Path, length: int, end: JournalEnd) -> Generator[JournalLine,
             digest.update(raw)
             held += len(raw)
     if waiting is not None:
-        _parse(path, seq - end.count, before)
+        parse_line(path, seq - end.count, before)
         yield waiting
     cut = length - held
     last = SealedSegment(
         name=path.name, length=held, sha256=digest.hexdigest(), last_seq=seq, cut=cut
     )
-    return JournalEnd(seq, end.segments + 1, last, head, over, end.torn + cut)
+    return JournalEnd(seq, last, head, over, end.torn + cut)
 
 
 def _in_place(
@@ -197,11 +219,14 @@ def _in_place(
 ) -> None:
     """Only a segment's first line opens it and seals the one before; no line follows run_sealed."""
     if isinstance(event, SegmentOpened) != (number == 1):
-        raise JournalBroken(path, number, "a segment is opened by its first line")
+        raise JournalBroken(path, number, _NOT_OPENED)
     if over:
         raise JournalBroken(path, number, "a line follows the one that seals the run")
-    if isinstance(event, SegmentOpened) and _counted(event.sealed) != last:
-        raise JournalBroken(path, number, _NOT_SEALED)
+    if isinstance(event, SegmentOpened):
+        if _counted(event.sealed) != last:
+            raise JournalBroken(path, number, _NOT_SEALED)
+        if segment_name(event.claim) != path.name:
+            raise JournalBroken(path, number, f"it was written under the claim {event.claim}")
 
 
 def _counted(sealed: SealedSegment | None) -> SealedSegment | None:
@@ -223,7 +248,7 @@ def _quick(raw: bytes, head: str, seq: int) -> JournalLine | None:
 
 
 def _line(path: Path, number: int, raw: bytes, head: str, seq: int) -> JournalLine:
-    body, event = _parse(path, number, raw)
+    body, event = parse_line(path, number, raw)
     if body["prev"] != head:
         raise JournalBroken(path, number, "it does not follow the line before it")
     if body["seq"] != seq:
@@ -231,7 +256,7 @@ def _line(path: Path, number: int, raw: bytes, head: str, seq: int) -> JournalLi
     return JournalLine(seq, body["ts_ms"], event)
 
 
-def _parse(path: Path, number: int, raw: bytes) -> tuple[dict[str, Any], Event]:
+def parse_line(path: Path, number: int, raw: bytes) -> tuple[dict[str, Any], Event]:
     """Parses a line and checks its own digest."""
     try:
         body = json.loads(raw)  # accepts half a surrogate pair, which a phone's text may hold

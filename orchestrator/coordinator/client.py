@@ -16,10 +16,11 @@ from typing import Any, Literal, Self, TypeVar
 import httpx
 from pydantic import TypeAdapter
 
-from ..device.retry import COORDINATOR
+from ..device.retry import coordinator_policy
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
 from ..outcome import Cause
+from ..settings import Limits
 from .messages import (
     LEASE_HEADER,
     MANIFEST_HEADER,
@@ -64,9 +65,13 @@ class LeaseLost(EmufarmError):
 class CoordinatorClient:
     """For one worker and its device. The thread that renews the lease may use it too."""
 
-    def __init__(self, url: str, secret: str, *, worker: str, device: str) -> None:
+    def __init__(
+        self, url: str, secret: str, *, worker: str, away_s: float = Limits.away_s
+    ) -> None:
+        """`worker` is how logs and the journal name it; the secret says which device is meant.
+        `away_s` counts until the first lease, which brings the run's."""
         self._worker = worker
-        self._device = device
+        self._retry = coordinator_policy(away_s)
         headers = {TOKEN_HEADER: secret}
         self._http = httpx.Client(base_url=url, headers=headers, timeout=_ANSWER_S, trust_env=False)
 
@@ -80,15 +85,16 @@ class CoordinatorClient:
         """The next lease; the coordinator waits for one for at most this time."""
         body = {
             "worker": self._worker,
-            "device": self._device,
             # The same for all tries: a lease whose answer was lost on the way is given again.
             "request_id": secrets.token_hex(8),
             "wait": wait,
         }
-        fields = COORDINATOR(lambda: self._post("/v1/lease", body, wait + _ANSWER_S))
+        fields = self._retry(lambda: self._post("/v1/lease", body, wait + _ANSWER_S))
         answer: LeaseAnswer = _parsed(
             lambda: _ANSWERS[fields.pop("answer")].validate_python(fields)
         )
+        if isinstance(answer, Lease):
+            self._retry = coordinator_policy(answer.limits.away_s)
         return answer
 
     def renew(self, token: str) -> float:
@@ -104,7 +110,7 @@ class CoordinatorClient:
         digest = manifest.digest(bundle)
         archive.pack(bundle, packed)
         try:
-            fields = COORDINATOR(lambda: self._upload(token, digest, packed))
+            fields = self._retry(lambda: self._upload(token, digest, packed))
         finally:
             packed.unlink()
         return "committed" if fields.get("result") == "committed" else "fenced"
@@ -112,12 +118,11 @@ class CoordinatorClient:
     def give_back(self, token: str, reason: str) -> None:
         """The attempt did not happen: its bundle is not kept, and its number is given again."""
         with suppress(LeaseLost):  # it ended by itself: there is nothing left to give back
-            COORDINATOR(lambda: self._post("/v1/return", {"token": token, "reason": reason}))
+            self._retry(lambda: self._post("/v1/return", {"token": token, "reason": reason}))
 
     def agent(self, command: AgentCommand) -> AgentStatus:
         """Command the container of this device's agent. Repeating a command changes nothing."""
-        body = {"device": self._device, "command": command}
-        fields = COORDINATOR(lambda: self._post("/v1/agent", body, _AGENT_S))
+        fields = self._retry(lambda: self._post("/v1/agent", {"command": command}, _AGENT_S))
         status: AgentStatus = _parsed(lambda: _AGENT_STATUS.validate_python(fields))
         return status
 
@@ -131,8 +136,8 @@ class CoordinatorClient:
         self._report({**failed, "text": text[:4000]})
 
     def _report(self, fields: dict[str, Any]) -> None:
-        body = {"device": self._device, "report_id": secrets.token_hex(8), **fields}
-        COORDINATOR(lambda: self._post("/v1/device", body))
+        body = {"report_id": secrets.token_hex(8), **fields}
+        self._retry(lambda: self._post("/v1/device", body))
 
     def _upload(self, token: str, digest: str, packed: Path) -> dict[str, Any]:
         headers = {

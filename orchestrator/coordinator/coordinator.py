@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +21,8 @@ from ..plan.plan import Plan
 from ..settings import RunSettings
 from . import durations, schedule
 from .bundle_store import BundleStore
-from .ledger import CoordinatorStopped, Ledger
+from .claims import Claim
+from .ledger import CoordinatorStopped, Ledger, SegmentLength
 from .messages import (
     AgentContainers,
     DeviceLoss,
@@ -31,6 +32,7 @@ from .messages import (
     LeaseRequest,
     NothingToLease,
     RunFinished,
+    slot_of,
 )
 from .state import OpenLease, mark_seen, new_state, renew
 from .transitions import (
@@ -51,6 +53,10 @@ class NoSuchLease(EmufarmError):
     """The token was never granted in this run."""
 
 
+class NotYourLease(EmufarmError):
+    """The token was granted to another device."""
+
+
 class LeaseEnded(EmufarmError):
     """The lease expired, was returned or was settled; its holder must stop."""
 
@@ -64,12 +70,15 @@ class Coordinator:
         plan: Plan,
         settings: RunSettings,
         proven: Mapping[str, bool],
+        claim: Claim,
+        *,
+        alone: bool,
     ) -> None:
-        known = durations.measured_durations(run.parent, plan.agent)
-        expected = durations.expectations(plan.episodes, known)
+        expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
-        self._store = BundleStore(run, ArchiveLimits())
+        self._store = BundleStore(run, claim.number, ArchiveLimits())
+        self._alone = alone  # no predecessor can still be at work
         self._plan = plan
         self._proven = proven
         self._opening = RunOpened(
@@ -80,28 +89,24 @@ class Coordinator:
             episodes=len(plan.episodes),
             settings=asdict(settings),
         )
-        self._ledger = Ledger(run, self.state, self._opening)
+        self._ledger = Ledger(run, self.state, self._opening, claim)
         self.agents: AgentContainers | None = None  # set where the fleet can run containers
         self._storing: dict[str, asyncio.Event] = {}  # token -> set once its bundle is stored
         self._closing = asyncio.Event()
-        self._clearing: asyncio.Task[None] | None = None
         self._expiring: asyncio.Task[None] | None = None
         self._unpackers = ThreadPoolExecutor(_UNPACKERS, thread_name_prefix="unpack")
 
     async def __aenter__(self) -> Self:
         if not self.state.sealed:
-            stored = (*self.state.committed.values(), *self.state.fenced.values())
-            self._store.open()
-            self._clearing = asyncio.create_task(self._clear({each.bundle for each in stored}))
+            self._store.open(alone=self._alone)
         await self._ledger.begin()
         self._expiring = asyncio.create_task(self._expire())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self.hang_up()
-        for task in (self._expiring, self._clearing):
-            if task is not None:
-                await task
+        if self._expiring is not None:
+            await self._expiring
         await asyncio.to_thread(self._unpackers.shutdown)
         self._store.close()
         await self._ledger.close()
@@ -114,7 +119,7 @@ class Coordinator:
     # Requests of workers.
 
     async def lease(
-        self, request: LeaseRequest, disconnected: Callable[[], Awaitable[bool]]
+        self, device: str, request: LeaseRequest, disconnected: Callable[[], Awaitable[bool]]
     ) -> LeaseAnswer:
         """A lease as soon as there is one, within the time that the worker waits.
 
@@ -125,7 +130,7 @@ class Coordinator:
         while True:
             self._ledger.check()
             change = self._ledger.change
-            answer = await self._answer(request)
+            answer = await self._answer(device, request)
             if not isinstance(answer, NothingToLease):
                 return answer
             left = until - time.monotonic()
@@ -135,12 +140,12 @@ class Coordinator:
             if await disconnected():
                 return answer
 
-    async def _answer(self, request: LeaseRequest) -> LeaseAnswer:
-        known = self.state.devices.get(request.device)
+    async def _answer(self, device: str, request: LeaseRequest) -> LeaseAnswer:
+        known = self.state.devices.get(device)
         if known is not None and known.token is not None:
             await self._stored(known.token)
         now = time.monotonic()
-        held = self._lease_of(request.device)
+        held = self._lease_of(device)
         if held is not None and held.granted.request_id == request.request_id:
             renew(self.state, held.granted.token, now)
             await self._ledger.durable()
@@ -150,16 +155,26 @@ class Coordinator:
         if held is not None:
             text = "its worker asked for another lease without ending this one"
             self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text))
-        mark_seen(self.state, request.device, now)
+        mark_seen(self.state, device, now)
         decision = schedule.grant(
-            self.state, request.worker, request.device, request.request_id, secrets.token_hex(8),
-            now,
-        )  # fmt: skip
+            self.state, request.worker, device, request.request_id, secrets.token_hex(8), now
+        )
         if not isinstance(decision, LeaseGranted):
             return decision
         self._ledger.record(decision)
         await self._ledger.durable()
         return self._as_lease(decision)
+
+    def require_holder(self, token: str, device: str) -> None:
+        """NotYourLease where the lease was granted to another device."""
+        if self._granted(token).device != device:
+            raise NotYourLease(f"the lease {token} was not granted to {device}")
+
+    def require_slot(self, token: str, device: str) -> None:
+        """NotYourLease where the lease was granted to a device of another slot: a worker sends what
+        the workers before it in its slot had sealed."""
+        if slot_of(self._granted(token).device) != slot_of(device):
+            raise NotYourLease(f"the lease {token} was not granted to a device in {device}'s slot")
 
     def renew(self, token: str) -> float:
         """Give the lease a full term, and return its seconds."""
@@ -189,8 +204,6 @@ class Coordinator:
         self, token: str, digest: str, upload: IO[bytes]
     ) -> Literal["committed", "fenced"]:
         """Store the bundle, then journal it. The same commit, repeated, gets the same answer."""
-        if self._clearing is not None:  # a sender that disconnects must not cancel it
-            await asyncio.shield(self._clearing)
         self._ledger.check()
         granted = self._granted(token)
         await self._stored(token)
@@ -223,24 +236,24 @@ class Coordinator:
 
     # Reports of workers and of the fleet.
 
-    async def device(self, report: DeviceStartReport) -> None:
+    async def device(self, device: str, report: DeviceStartReport) -> None:
         """A device start, successful or not. It is no attempt."""
         self._ledger.check()
-        known = self.state.devices.get(report.device)
+        known = self.state.devices.get(device)
         if known is not None and known.report_id == report.report_id:
             pass  # repeated: its answer was lost on the way
         elif report.phase is None:
             started = DeviceStarted(
-                device=report.device,
+                device=device,
                 report_id=report.report_id,
                 worker=report.worker,
                 facts=report.facts,
             )
             self._ledger.record(started)
-            mark_seen(self.state, report.device, time.monotonic())
+            mark_seen(self.state, device, time.monotonic())
         else:
             failed = DeviceFailed(
-                device=report.device,
+                device=device,
                 report_id=report.report_id,
                 phase=report.phase,
                 reason=report.reason,
@@ -273,6 +286,23 @@ class Coordinator:
         """The listener is called with every transition, on the event loop; it must not block."""
         self._ledger.listeners.append(listener)
 
+    def segments(self) -> tuple[SegmentLength, ...]:
+        """The journal's, with as many bytes of the last one as were acknowledged."""
+        return self._ledger.segments()
+
+    async def journal_after(self, known: int, seconds: float) -> tuple[SegmentLength, ...]:
+        """The segments, once they are longer than so many bytes; at the latest after this time."""
+        until = time.monotonic() + seconds
+        while True:
+            segments, left = self.segments(), until - time.monotonic()
+            longer = sum(segment.length for segment in segments) > known
+            if longer or left <= 0 or self._closing.is_set():
+                return segments
+            await self._ledger.written(left)
+
+    def journal_bytes(self, claim: int, start: int, length: int) -> bytes:
+        return self._ledger.journal_bytes(claim, start, length)
+
     def view(self) -> dict[str, Any]:
         stopped = str(self.stopped) if self.stopped else None
         return {**view(self.state, time.monotonic()), "stopped": stopped}
@@ -284,13 +314,17 @@ class Coordinator:
 
     @property
     def stopped(self) -> EmufarmError | None:
-        """Why nothing more is granted: the run's folder cannot be written."""
+        """Why nothing more is granted: the run's folder cannot be written, or is another's now."""
         return self._ledger.stopped
 
     @property
     def stuck(self) -> bool:
         """No progress is possible unless another device comes."""
         return schedule.stuck(self.state)
+
+    async def require_claim(self) -> None:
+        """CoordinatorStopped where another coordinator has claimed the run."""
+        await self._ledger.require_claim()
 
     async def seal(self, files: Mapping[str, str] | None = None) -> None:
         """Write the journal's last line, once every episode is decided. `files` are the sha256 of
@@ -336,14 +370,6 @@ class Coordinator:
         """Wait until a bundle of this token that is being stored is stored; its size bounds it."""
         while (storing := self._storing.get(token)) is not None:
             await storing.wait()
-
-    async def _clear(self, journaled: Collection[str]) -> None:
-        """Runs beside everything but commits: the folders of a long run take a while to read."""
-        try:
-            await asyncio.to_thread(self._store.clear, journaled)
-        except OSError as error:
-            text = f"what a dead coordinator left cannot be cleared: {error}"
-            self._ledger.stop(CoordinatorStopped(text))
 
     async def _expire(self) -> None:
         tick = min(1.0, self.state.lease_s / 10)

@@ -1,7 +1,9 @@
 """Expected durations of episodes: the means that earlier journals measured, else the budget.
 
-They order leases and give the time left; no score depends on them. A journal that cannot be read
-is skipped.
+    durations.json    what the runs beside it had measured when a run was planned
+
+It travels with the run: its coordinator may be on another machine. They order leases and give the
+time left; no score depends on them. A journal that cannot be read is skipped.
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 
+from ..errors import UsageError
+from ..files import read_json
 from ..outcome import Outcome
 from ..plan.plan import Episode
 from . import chain
 
+FILE = "durations.json"
 RUNS = 20  # the newest; older ones are likely another machine's
 SAMPLE = 4 << 20  # bytes that are read of one segment: some thousand attempts
 _PIECES = 64
@@ -26,11 +31,8 @@ _COMMITTED = b'"event":"attempt_committed"'
 Kind = tuple[str, str]  # case, variant
 
 
-def expectations(
-    episodes: Iterable[Episode], known: Mapping[Kind, Iterable[float]]
-) -> dict[str, float]:
+def expectations(episodes: Iterable[Episode], means: Mapping[Kind, float]) -> dict[str, float]:
     """Seconds by episode: the mean of its kind, else of all kinds, else the episode's budget."""
-    means = {kind: fmean(seconds) for kind, seconds in known.items()}
     typical = fmean(means.values()) if means else None
     expected = {}
     for episode in episodes:
@@ -77,7 +79,7 @@ def _changed(journal: Path) -> float:
         return 0.0
 
 
-def measured_durations(runs: Path, agent: str) -> dict[Kind, list[float]]:
+def measured_means(runs: Path, agent: str) -> dict[Kind, float]:
     """What the newest runs below this folder measured, by kind of episode."""
     known: dict[Kind, list[float]] = defaultdict(list)
     for journal in sorted(runs.glob(f"*/{chain.FOLDER}"), key=_changed)[-RUNS:]:
@@ -86,4 +88,28 @@ def measured_durations(runs: Path, agent: str) -> dict[Kind, list[float]]:
                 known[kind].append(seconds)
         except (OSError, ValueError, KeyError, TypeError):
             continue  # torn or edited; what was read so far is good enough
-    return dict(known)
+    return {kind: fmean(seconds) for kind, seconds in known.items()}
+
+
+def as_json(means: Mapping[Kind, float]) -> dict[str, dict[str, float]]:
+    """By case and variant."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for (case, variant), seconds in means.items():
+        found[case][variant] = round(seconds, 3)
+    return dict(found)
+
+
+def recorded_means(run: Path) -> dict[Kind, float]:
+    """What the run's folder has; nothing where it has no such file. UsageError where it is not
+    one."""
+    path = run / FILE
+    try:
+        return {
+            (case, variant): float(seconds)
+            for case, by_variant in read_json(path).items()
+            for variant, seconds in by_variant.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path} is no record of durations: {error!r}") from error

@@ -1,8 +1,8 @@
 """Writes the journal: appends lines to its open segment and syncs them in groups.
 
 `append` orders its lines at once and returns when they are on disk. Lines that arrive while a sync
-runs wait for the next one, so a hundred commits cost two syncs. A segment appears whole: its first
-line is synced before the file gets its name. After a failed write nothing more is written; lines
+runs wait for the next one, so a hundred commits cost two syncs. After a sync a later claim is
+looked for (claims.py). After a failed write, or where there is one, nothing more is written; lines
 that were not acknowledged are read, or cut, at the next start.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from ..errors import EmufarmError
 from ..files import sync_folder
 from .chain import JournalEnd, encode, head_after, segment_name
+from .claims import Claim, ClaimLost
 from .transitions import Event, SegmentOpened
 
 
@@ -35,28 +36,32 @@ def wall_ms() -> int:
 class Journal:
     """The open last segment. One event loop uses it, and one owner."""
 
-    def __init__(self, folder: Path, end: JournalEnd, now_ms: Callable[[], int] = wall_ms) -> None:
-        """Open the next segment after this end, and seal the one before."""
-        self.path = folder / segment_name(end.segments + 1)
+    def __init__(
+        self, folder: Path, end: JournalEnd, claim: Claim, now_ms: Callable[[], int] = wall_ms
+    ) -> None:
+        """Open this claim's segment after this end, and seal the one before."""
+        self.path = folder / segment_name(claim.number)
+        self._claim = claim
         self._now_ms = now_ms
         self._seq = end.count
         self._head = end.head
         self._queued: list[bytes] = []
         self._flusher: asyncio.Task[None] | None = None
-        self.failure: JournalUnwritable | None = None
-        self.opened = SegmentOpened(sealed=end.last)
-        self._file = self._create(self._encode(self.opened))
+        self.failure: JournalUnwritable | ClaimLost | None = None
+        self.opened = SegmentOpened(claim=claim.number, sealed=end.last)
+        first = self._encode(self.opened)
+        self._file = self._create(first)
         self._synced = self._seq
+        self.length = len(first)  # bytes that were synced and may be acknowledged
+        self.grown = asyncio.Event()  # replaced whenever it is set
 
     def _create(self, first: bytes) -> int:
-        unfinished = self.path.with_suffix(".part")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-            file = os.open(unfinished, flags, 0o644)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            file = os.open(self.path, flags, 0o644)
             try:
-                _write(file, first)
-                unfinished.rename(self.path)
+                self._write(file, first)
                 sync_folder(self.path.parent)
                 sync_folder(self.path.parent.parent)
             except BaseException:
@@ -66,6 +71,13 @@ class Journal:
             raise JournalUnwritable(self.path, error) from error
         return file
 
+    def _write(self, file: int, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(file, left) :]
+        os.fdatasync(file)
+        self._claim.check()
+
     def queue(self, events: Sequence[Event]) -> None:
         """Order the events; nothing may be acknowledged before the next `durable`."""
         if self.failure is not None:
@@ -73,7 +85,8 @@ class Journal:
         self._queued += [self._encode(event) for event in events]
 
     async def durable(self) -> None:
-        """Wait until everything queued so far is on disk, or raise JournalUnwritable."""
+        """Wait until everything queued so far is on disk and may be acknowledged; or raise
+        JournalUnwritable or ClaimLost."""
         wanted = self._seq
         while self._synced < wanted:
             if self.failure is not None:
@@ -87,6 +100,11 @@ class Journal:
         self.queue(events)
         await self.durable()
 
+    def wake(self) -> None:
+        """Whoever waits for the journal to grow looks again."""
+        self.grown.set()
+        self.grown = asyncio.Event()
+
     async def close(self) -> None:
         """Write what is queued and close the segment. After a failure nothing is written."""
         try:
@@ -96,13 +114,17 @@ class Journal:
             os.close(self._file)
 
     async def _flush(self) -> None:
-        lines, self._queued = self._queued, []
+        data, self._queued = b"".join(self._queued), []
         reached = self._seq
         try:
-            await asyncio.to_thread(_write, self._file, b"".join(lines))
+            await asyncio.to_thread(self._write, self._file, data)
             self._synced = reached
+            self.length += len(data)
+            self.wake()
         except OSError as error:
             self.failure = JournalUnwritable(self.path, error)
+        except ClaimLost as error:
+            self.failure = error
         finally:
             self._flusher = None
 
@@ -111,10 +133,3 @@ class Journal:
         self._seq += 1
         self._head = head_after(line)
         return line
-
-
-def _write(file: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(file, left) :]
-    os.fdatasync(file)

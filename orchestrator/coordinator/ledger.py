@@ -11,12 +11,22 @@ import errno
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import EmufarmError, UsageError
 from . import chain, schedule
+from .claims import Claim, ClaimLost
 from .journal import Journal, JournalUnwritable
 from .state import State, apply
-from .transitions import AttemptCommitted, AttemptLost, Event, LeaseGranted, RunOpened
+from .transitions import (
+    AttemptCommitted,
+    AttemptLost,
+    Event,
+    LeaseGranted,
+    RunOpened,
+    SealedSegment,
+    SegmentOpened,
+)
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
@@ -26,11 +36,19 @@ class RunAlreadySealed(EmufarmError):
 
 
 class CoordinatorStopped(EmufarmError):
-    """The run's folder cannot be written, so nothing more is acknowledged."""
+    """The run's folder cannot be written, or another coordinator has claimed it, so nothing more is
+    acknowledged."""
+
+
+class SegmentLength(NamedTuple):
+    """A segment of the journal, and how many bytes of it count."""
+
+    claim: int
+    length: int
 
 
 class Ledger:
-    def __init__(self, run: Path, state: State, opening: RunOpened) -> None:
+    def __init__(self, run: Path, state: State, opening: RunOpened, claim: Claim) -> None:
         """Replay the run's journal and open its next segment; a sealed run is not changed.
 
         UsageError if the run was opened with another plan.
@@ -42,13 +60,21 @@ class Ledger:
         self._run = run
         self._wake = asyncio.Event()  # replaced whenever it is set
         self._opening = opening
-        reader = chain.JournalReader(run / chain.FOLDER)
+        self._claim = claim
+        self._earlier: list[SegmentLength] = []
+        reader = chain.JournalReader(run / chain.FOLDER, before=claim.number)
         for line in reader:
             if isinstance(line.event, RunOpened):
                 self._same_plan(line.event)
+            elif isinstance(line.event, SegmentOpened):
+                self._add_segment(line.event.sealed)
             apply(state, line.event, time.monotonic())
-        self._journal = None if reader.end.sealed else Journal(run / chain.FOLDER, reader.end)
-        if self._journal is not None:
+        self._add_segment(reader.end.last)
+        self._journal = None
+        if reader.end.sealed:
+            claim.withdraw()
+        else:
+            self._journal = Journal(run / chain.FOLDER, reader.end, claim)
             apply(state, self._journal.opened, time.monotonic())
 
     async def begin(self) -> None:
@@ -67,7 +93,7 @@ class Ledger:
             raise RunAlreadySealed(f"{self._run.name} is sealed: nothing more is written")
         try:
             self._journal.queue([event])
-        except JournalUnwritable as error:
+        except (JournalUnwritable, ClaimLost) as error:
             raise self.stop(error) from error
         apply(self.state, event, time.monotonic())
         for listener in self.listeners:
@@ -86,8 +112,32 @@ class Ledger:
             return
         try:
             await self._journal.durable()
-        except JournalUnwritable as error:
+        except (JournalUnwritable, ClaimLost) as error:
             raise self.stop(error) from error
+
+    def segments(self) -> tuple[SegmentLength, ...]:
+        if self._journal is None:
+            return tuple(self._earlier)
+        return (*self._earlier, SegmentLength(self._claim.number, self._journal.length))
+
+    async def written(self, seconds: float) -> None:
+        """Waits until the journal has grown, the ledger stopped, or the time has passed."""
+        waited = self._wake if self._journal is None else self._journal.grown
+        await self.changed(waited, seconds)
+
+    def journal_bytes(self, claim: int, start: int, length: int) -> bytes:
+        with (self._run / chain.FOLDER / chain.segment_name(claim)).open("rb") as file:
+            file.seek(start)
+            return file.read(length)
+
+    async def require_claim(self) -> None:
+        """For what is written beside the journal: CoordinatorStopped where the claim is lost."""
+        try:
+            await asyncio.to_thread(self._claim.check)
+        except ClaimLost as error:
+            raise self.stop(error) from error
+        except OSError as error:
+            raise self.stop(JournalUnwritable(self._run, error)) from error
 
     def disk_failed(self, error: OSError) -> None:
         """A bundle could not be stored: raises CoordinatorStopped if the disk is the cause."""
@@ -122,10 +172,16 @@ class Ledger:
     def wake_all(self) -> None:
         self._wake.set()
         self._wake = asyncio.Event()
+        if self._journal is not None:
+            self._journal.wake()
 
     async def close(self) -> None:
         if self._journal is not None:
             await self._journal.close()
+
+    def _add_segment(self, sealed: SealedSegment | None) -> None:
+        if sealed is not None:
+            self._earlier.append(SegmentLength(int(Path(sealed.name).stem), sealed.length))
 
     def _same_plan(self, opened: RunOpened) -> None:
         if opened.plan != self._opening.plan:

@@ -14,13 +14,18 @@ from ..events.canonical import canonical
 from ..outcome import Cause, Reason, loss_reason
 from ..settings import Limits
 
-TOKEN_HEADER = "X-Emufarm-Token"  # the secret of the sender: the workers' or the admins'
+TOKEN_HEADER = "X-Emufarm-Token"  # the secret of the sender: a worker's own, or the admins'
 LEASE_HEADER = "X-Emufarm-Lease"  # a commit's fencing token
 MANIFEST_HEADER = "X-Emufarm-Manifest"  # a commit's manifest digest
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 Token = Annotated[str, Field(min_length=1, max_length=300)]
 Text = Annotated[str, Field(max_length=4096)]
+
+
+def slot_of(device: str) -> str:
+    """A device is called <slot>.<n>: the n-th in its slot."""
+    return device.rpartition(".")[0] or device
 
 
 # Answers to a lease request.
@@ -97,7 +102,6 @@ class Message(BaseModel):
 
 class LeaseRequest(Message):
     worker: Name
-    device: Name
     request_id: Name  # the same request, repeated, gets the same lease
     wait: float = Field(default=0, ge=0, le=60)  # seconds to wait for a lease
 
@@ -112,14 +116,12 @@ class ReturnRequest(Message):
 
 
 class AgentRequest(Message):
-    device: Name
     command: AgentCommand
 
 
 class DeviceStartReport(Message):
     """A device started or failed to start. Sent by its worker or its fleet."""
 
-    device: Name
     report_id: Name  # the same report, repeated, is the same start
     event: Literal["started", "failed"]
     worker: Name | Literal[""] = ""

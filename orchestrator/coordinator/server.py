@@ -1,24 +1,23 @@
 """The coordinator's HTTP API: its routes and secrets, and the server that listens for requests.
 
-    POST /v1/lease, /v1/renew, /v1/commit, /v1/return, /v1/device, /v1/agent    the workers' secret
-    GET  /v1/state, POST /v1/device_lost                                        the admins' secret
-    GET  /healthz                                                               no secret
+    POST /v1/lease, /v1/renew, /v1/return, /v1/device, /v1/agent    a worker's secret
+    POST /v1/commit                                                 a worker's or the admins'
+    GET  /v1/state, /v1/journal, POST /v1/device_lost               the admins' secret
+    GET  /healthz                                                   no secret
 
-Every refusal is one sentence: {"error": "..."}. The size of a body is checked while it arrives.
+A worker's secret says which device it is of: no request names its device. Every refusal is one
+sentence: {"error": "..."}. The size of a body is checked while it arrives.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import asdict, dataclass
-from typing import TypeVar
+from dataclasses import asdict
 
 import uvicorn
-from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -27,23 +26,23 @@ from starlette.routing import Route
 
 from ..errors import EmufarmError, UsageError
 from ..evidence.archive import BadArchive
-from .coordinator import Coordinator, LeaseEnded, NoSuchLease
+from .admin_api import AdminHandlers
+from .coordinator import Coordinator, LeaseEnded, NoSuchLease, NotYourLease
+from .credentials import Secrets
+from .http_body import check_length, read_body, too_long
 from .ledger import CoordinatorStopped, RunAlreadySealed
 from .messages import (
     LEASE_HEADER,
     MANIFEST_HEADER,
     TOKEN_HEADER,
     AgentRequest,
-    DeviceLoss,
     DeviceStartReport,
     LeaseRequest,
     RenewRequest,
     ReturnRequest,
 )
 
-JSON_LIMIT = 64 << 10
 BUNDLE_LIMIT = 512 << 20
-JSON_S = 10.0  # for a body to arrive
 BUNDLE_S = 600.0
 _IN_MEMORY = 1 << 20  # bytes of an upload; later ones are written to disk, in a thread
 _GRACE_S = 10
@@ -53,21 +52,16 @@ _BACKLOG = 1024
 STATUS = {
     BadArchive: 422,
     NoSuchLease: 404,
+    NotYourLease: 403,
     LeaseEnded: 410,
     RunAlreadySealed: 410,
     CoordinatorStopped: 503,
 }
 
-M = TypeVar("M", bound=BaseModel)
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-@dataclass(frozen=True)
-class Secrets:
-    """There are two: a worker, which runs agents, must not end another worker's lease."""
-
-    worker: str
-    admin: str
+# Gets the device whose secret the sender has; ADMIN where the sender has the admins'.
+Guarded = Callable[[Request, str], Awaitable[Response]]
+ADMIN = ""
 
 
 class ApiServer(uvicorn.Server):
@@ -114,44 +108,58 @@ async def listening(
 
 
 def make_app(coordinator: Coordinator, secrets: Secrets) -> Starlette:
-    handlers = ApiHandlers(coordinator)
-    worker, admin = secrets.worker, secrets.admin
+    handlers, admins = WorkerHandlers(coordinator), AdminHandlers(coordinator)
+
+    def admin(given: str) -> str | None:
+        return ADMIN if secrets.is_admin(given) else None
+
+    def worker(given: str) -> str | None:
+        return secrets.workers.device(given)
+
+    def either(given: str) -> str | None:
+        return worker(given) or admin(given)
+
     return Starlette(
         routes=[
             Route("/v1/lease", _guarded(handlers.lease, worker), methods=["POST"]),
             Route("/v1/renew", _guarded(handlers.renew, worker), methods=["POST"]),
-            Route("/v1/commit", _guarded(handlers.commit, worker), methods=["POST"]),
+            Route("/v1/commit", _guarded(handlers.commit, either), methods=["POST"]),
             Route("/v1/return", _guarded(handlers.give_back, worker), methods=["POST"]),
             Route("/v1/device", _guarded(handlers.device, worker), methods=["POST"]),
             Route("/v1/agent", _guarded(handlers.agent, worker), methods=["POST"]),
-            Route("/v1/state", _guarded(handlers.state, admin), methods=["GET"]),
-            Route("/v1/device_lost", _guarded(handlers.device_lost, admin), methods=["POST"]),
+            Route("/v1/state", _guarded(admins.state, admin), methods=["GET"]),
+            Route("/v1/journal", _guarded(admins.journal, admin), methods=["GET"]),
+            Route("/v1/journal/{claim:int}", _guarded(admins.segment, admin), methods=["GET"]),
+            Route("/v1/device_lost", _guarded(admins.device_lost, admin), methods=["POST"]),
             Route("/healthz", handlers.health, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _http_error, Exception: _bug},
     )
 
 
-class ApiHandlers:
-    """One method per request."""
+class WorkerHandlers:
+    """One method per request; `device` is the sender's."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._coordinator = coordinator
 
-    async def lease(self, request: Request) -> Response:
-        asked = await _body(request, LeaseRequest)
-        answer = await self._coordinator.lease(asked, request.is_disconnected)
+    async def lease(self, request: Request, device: str) -> Response:
+        asked = await read_body(request, LeaseRequest)
+        answer = await self._coordinator.lease(device, asked, request.is_disconnected)
         return JSONResponse({"answer": type(answer).__name__, **asdict(answer)})
 
-    async def renew(self, request: Request) -> Response:
-        message = await _body(request, RenewRequest)
+    async def renew(self, request: Request, device: str) -> Response:
+        message = await read_body(request, RenewRequest)
+        self._coordinator.require_holder(message.token, device)
         return JSONResponse({"expires_s": self._coordinator.renew(message.token)})
 
-    async def commit(self, request: Request) -> Response:
+    async def commit(self, request: Request, device: str) -> Response:
         token, digest = request.headers.get(LEASE_HEADER), request.headers.get(MANIFEST_HEADER)
         if not token or not digest:
             raise HTTPException(400, f"a commit needs {LEASE_HEADER} and {MANIFEST_HEADER}")
-        _check_length(request, BUNDLE_LIMIT)
+        if device != ADMIN:
+            self._coordinator.require_slot(token, device)
+        check_length(request, BUNDLE_LIMIT)
         with self._coordinator.spool() as upload:
             size = 0
             try:
@@ -159,7 +167,7 @@ class ApiHandlers:
                     async for piece in request.stream():
                         size += len(piece)
                         if size > BUNDLE_LIMIT:
-                            raise _too_long(BUNDLE_LIMIT)
+                            raise too_long(BUNDLE_LIMIT)
                         if size <= _IN_MEMORY:
                             upload.write(piece)
                         else:
@@ -172,29 +180,21 @@ class ApiHandlers:
             result = await self._coordinator.commit(token, digest, upload)
         return JSONResponse({"result": result})
 
-    async def give_back(self, request: Request) -> Response:
-        message = await _body(request, ReturnRequest)
+    async def give_back(self, request: Request, device: str) -> Response:
+        message = await read_body(request, ReturnRequest)
+        self._coordinator.require_holder(message.token, device)
         await self._coordinator.give_back(message.token, message.reason)
         return JSONResponse({})
 
-    async def device(self, request: Request) -> Response:
-        await self._coordinator.device(await _body(request, DeviceStartReport))
+    async def device(self, request: Request, device: str) -> Response:
+        await self._coordinator.device(device, await read_body(request, DeviceStartReport))
         return JSONResponse({})
 
-    async def agent(self, request: Request) -> Response:
-        asked = await _body(request, AgentRequest)
+    async def agent(self, request: Request, device: str) -> Response:
+        asked = await read_body(request, AgentRequest)
         if self._coordinator.agents is None:
             raise HTTPException(409, "agents in images need a fleet of containers")
-        return JSONResponse(
-            asdict(await self._coordinator.agents.agent(asked.device, asked.command))
-        )
-
-    async def state(self, request: Request) -> Response:
-        return JSONResponse(self._coordinator.view())
-
-    async def device_lost(self, request: Request) -> Response:
-        await self._coordinator.device_lost(await _body(request, DeviceLoss))
-        return JSONResponse({})
+        return JSONResponse(asdict(await self._coordinator.agents.agent(device, asked.command)))
 
     async def health(self, request: Request) -> Response:
         if self._coordinator.stopped is not None:
@@ -202,50 +202,21 @@ class ApiHandlers:
         return JSONResponse({"ok": True})
 
 
-def _guarded(handler: Handler, secret: str) -> Handler:
-    """Requires this secret, compared in constant time; an empty secret is never accepted."""
+def _guarded(handler: Guarded, sender: Callable[[str], str | None]) -> Handler:
+    """Requires a secret whose sender may send this request."""
 
     async def guarded(request: Request) -> Response:
-        given = request.headers.get(TOKEN_HEADER, "")
-        if not secret or not hmac.compare_digest(given.encode(), secret.encode()):
+        device = sender(request.headers.get(TOKEN_HEADER, ""))
+        if device is None:
             return _refusal(401, f"{TOKEN_HEADER} is missing or not the one for this request")
         try:
-            return await handler(request)
+            return await handler(request, device)
         except ClientDisconnect:
             return _refusal(400, "the request ended early")  # nobody reads this answer
         except EmufarmError as error:
             return _refusal(STATUS.get(type(error), 500), str(error))
 
     return guarded
-
-
-async def _body(request: Request, model: type[M]) -> M:
-    _check_length(request, JSON_LIMIT)
-    data = bytearray()
-    try:
-        async with asyncio.timeout(JSON_S):
-            async for piece in request.stream():
-                data += piece
-                if len(data) > JSON_LIMIT:
-                    raise _too_long(JSON_LIMIT)
-    except TimeoutError as error:
-        raise HTTPException(408, f"no whole body within {JSON_S:g} s") from error
-    try:
-        return model.model_validate_json(bytes(data))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise HTTPException(400, f"{where}: {first['msg']}" if where else first["msg"]) from error
-
-
-def _check_length(request: Request, limit: int) -> None:
-    length = request.headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > limit:
-        raise _too_long(limit)
-
-
-def _too_long(limit: int) -> HTTPException:
-    return HTTPException(413, f"the body is longer than {limit} bytes")
 
 
 def _refusal(status: int, sentence: str) -> Response:

@@ -92,6 +92,7 @@ class State:
     measured_s: float = 0.0  # what they took
     foreseen_s: float = 0.0  # what was expected of them
     opened: RunOpened | None = None
+    claim: int = 0  # of the coordinator that wrote the last segment
     sealed: bool = False
 
     @property
@@ -150,6 +151,7 @@ def apply(state: State, event: Event, now: float) -> None:
         case AttemptFenced():
             state.fenced[event.token] = BundleReference(event.manifest, event.bundle)
         case SegmentOpened():
+            state.claim = event.claim
             for device in state.devices.values():
                 device.quarantined, device.failing = "", frozenset()
         case RunOpened():

@@ -27,6 +27,7 @@ class SegmentOpened(Transition):
     """A coordinator started. It clears the quarantine and the failures of all devices."""
 
     event: Literal["segment_opened"] = "segment_opened"
+    claim: int  # of the coordinator that writes it; the segment is named by it
     sealed: SealedSegment | None
 
 

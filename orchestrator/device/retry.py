@@ -33,6 +33,9 @@ def _policy(tries: int, seconds: float, first_wait: float, longest_wait: float) 
 QUERY = _policy(tries=3, seconds=5, first_wait=0.05, longest_wait=0.5)
 # Rung 1 of the recovery ladder.
 RECONNECT = _policy(tries=3, seconds=15, first_wait=0.5, longest_wait=4)
-# A coordinator that is being restarted or moved to another node: its workers wait for it instead
-# of discarding a sealed bundle. Only for calls that may be repeated.
-COORDINATOR = _policy(tries=60, seconds=180, first_wait=0.1, longest_wait=5)
+
+
+def coordinator_policy(seconds: float) -> Retrying:
+    """For a coordinator that is being restarted or moved to another node: its workers wait for it
+    instead of discarding a sealed bundle. Only for calls that may be repeated."""
+    return _policy(tries=1 + int(seconds), seconds=seconds, first_wait=0.1, longest_wait=5)

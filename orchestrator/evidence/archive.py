@@ -69,13 +69,15 @@ def unpack(
     target: Path,
     accept: Callable[[Path], T],
     limits: ArchiveLimits = ArchiveLimits(),  # noqa: B008 - frozen
+    within: Path | None = None,
 ) -> T:
     """Unpack, verify and sync the bundle as the folder `target`; BadArchive leaves nothing behind.
 
-    `accept` gets the verified folder before it is renamed to `target`; an exception that it
-    raises rejects the bundle.
+    It is unpacked `within` a folder on the same disk, by default beside its target. `accept` gets
+    the verified folder before it is renamed to `target`; an exception that it raises rejects the
+    bundle.
     """
-    unfinished = target.parent / f".{target.name}.{uuid.uuid4().hex}.part"
+    unfinished = (within or target.parent) / f".{target.name}.{uuid.uuid4().hex}.part"
     unfinished.mkdir(parents=True)
     try:
         found = _extract(source, unfinished, limits)

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ..agent.spec import command_of, remote_facts
-from ..coordinator import chain
+from ..coordinator import chain, durations
 from ..coordinator.coordinator import Coordinator
 from ..errors import UsageError
 from ..files import write_json
 from ..pins import proofs
 from ..pins.agent_card import AgentCard, agent_facts, inference_facts
 from ..pins.code_version import repo_facts
-from ..pins.host import host_facts
 from ..pins.run_manifest import (
     CAPABILITIES,
     MANIFEST,
@@ -44,6 +43,7 @@ def write_documents(job: Job, cases: Path, card: AgentCard | None) -> None:
 
 def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[str, Any]]:
     """By file name, before a device has reported."""
+    means = durations.measured_means(job.run.parent, job.plan.agent)
     plan, settings, backend = job.plan, job.settings, job.backend
     repo, sdk, now = repo_facts(), sdk_facts(), time.time_ns() // 1_000_000
     command, elsewhere = command_of(plan.agent), remote_facts(plan.agent)
@@ -64,9 +64,12 @@ def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[s
     )  # fmt: skip
     known = proofs.proven(job.run.parent / proofs.NAME, backend.lock.digest, plan.cases)
     manifest["reproducibility"] |= {"cases_folder": str(cases.resolve()), "proven": known}
-    host = {**host_facts(), "sdk": sdk}
-    capabilities = env_capabilities(created_ts_ms=now, host=host, repo=repo, android=android)
-    return {MANIFEST: manifest, CAPABILITIES: capabilities}
+    capabilities = env_capabilities(created_ts_ms=now, sdk=sdk, repo=repo, android=android)
+    return {
+        MANIFEST: manifest,
+        CAPABILITIES: capabilities,
+        durations.FILE: durations.as_json(means),
+    }
 
 
 async def seal(run: Path, coordinator: Coordinator) -> None:
@@ -77,6 +80,7 @@ async def seal(run: Path, coordinator: Coordinator) -> None:
     """
     if coordinator.state.sealed:
         return
+    await coordinator.require_claim()
     await asyncio.to_thread(record_devices, run)
     await coordinator.seal(await asyncio.to_thread(documents_to_seal, run))
 

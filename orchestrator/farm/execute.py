@@ -1,18 +1,24 @@
-"""Executes a run: its coordinator and its fleet, until every episode is decided or none is left."""
+"""Executes a run: its coordinator and its fleet, until every episode is decided or none is left.
+
+A command ends all that it started. A lasting coordinator, on a cluster, does not: its pairs outlive
+it, and whoever comes after it adopts them.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..coordinator.client import CoordinatorClient
 from ..coordinator.coordinator import Coordinator
-from ..coordinator.messages import DeviceLoss, DeviceStartReport
+from ..coordinator.credentials import Secrets, WorkerKey
+from ..coordinator.messages import DeviceLoss, DeviceStartReport, slot_of
 from ..coordinator.open_run import open_run
-from ..coordinator.server import Secrets, listening
+from ..coordinator.server import listening
 from ..coordinator.state import State
 from ..coordinator.transitions import AttemptCommitted, Event
 from ..errors import EmufarmError, RunInterrupted
@@ -29,48 +35,70 @@ from .run_events import Journaled, Notice, OnEvent, RunStarted, notifier
 TEXT_LIMIT = 4000  # of a fact; what a message to the coordinator may hold
 
 
-async def execute(job: Job, on_event: OnEvent, interrupted: asyncio.Event) -> bool:
+@dataclass(frozen=True)
+class Lasting:
+    """For a coordinator whose pairs outlive it. Being interrupted, it leaves them; a predecessor's
+    workers know these secrets and this address."""
+
+    secrets: Secrets
+    port: int  # where it listens
+    advertised: str  # its URL, as a worker reaches it
+    cancelled: asyncio.Event  # ends the pairs, and the run with them
+
+
+async def execute(
+    job: Job, on_event: OnEvent, interrupted: asyncio.Event, lasting: Lasting | None = None
+) -> bool:
     """Whether every episode is decided; RunInterrupted where somebody asked it to end before."""
-    secret = Secrets(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
-    backend = job.backend.backend
+    allowed = lasting.secrets if lasting else Secrets.new()
+    backend, port = job.backend.backend, lasting.port if lasting else 0
     with work_folder() as work:
         async with (
-            open_run(job.run, job.plan, job.settings) as coordinator,
-            backend.resources(job.run, notifier(on_event)) as resources,
-            listening(coordinator, secret, resources.host) as url,
+            open_run(job.run, job.plan, job.settings, alone=not lasting) as coordinator,
+            backend.resources(job.run, notifier(on_event), adopt=bool(lasting)) as resources,
+            listening(coordinator, allowed, resources.host, port) as url,
         ):
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
             on_event(RunStarted(job.run, coordinator.view))
+            living: tuple[str, ...] = ()
             if not coordinator.state.sealed:
-                await salvage(job.run / STAGING, url, secret.worker, coordinator)
+                await send_staged(job.run / STAGING, url, allowed.admin)
+                living = await resources.living() if lasting else ()
+                await end_leases(coordinator, living, adopting=bool(lasting))
             if not coordinator.over.is_set():
-                order = fleet_order(job, coordinator.state, url, secret.worker, work)
-                await run_fleet(resources, order, coordinator, interrupted, on_event)
+                reached = lasting.advertised if lasting else url
+                order = fleet_order(job, coordinator.state, reached, allowed.workers, work, living)
+                await run_fleet(resources, order, coordinator, interrupted, on_event, lasting)
                 if await resources.salvage() and coordinator.stopped is None:
-                    await salvage(job.run / STAGING, url, secret.worker, coordinator)
+                    await send_staged(job.run / STAGING, url, allowed.admin)
+                    await end_leases(coordinator, (), adopting=False)
             if coordinator.stopped is not None:
                 raise EmufarmError(str(coordinator.stopped))
             if coordinator.state.finished:
                 await seal(job.run, coordinator)
                 return True
-            await asyncio.to_thread(record_devices, job.run)
+            if lasting is None:  # else its successor may be writing them
+                await asyncio.to_thread(record_devices, job.run)
             if interrupted.is_set():
                 raise RunInterrupted(f"interrupted; `emufarm resume {job.run}` goes on with it")
             return False
 
 
-def fleet_order(job: Job, state: State, url: str, secret: str, work: Path) -> FleetOrder:
+def fleet_order(
+    job: Job, state: State, url: str, key: WorkerKey, work: Path, living: tuple[str, ...]
+) -> FleetOrder:
     """No more devices than there are episodes to decide: the others would never get a lease."""
     return FleetOrder(
         devices=min(job.devices, state.undecided),
         coordinator=url,
-        secret=secret,
+        key=key,
         work=work,
         starts=job.settings.limits.starts,
         boot_s=job.settings.limits.boot_s,
         linger_s=job.linger_s,
         noise=job.settings.noise,
-        first_numbers=first_numbers(state.devices),
+        first_numbers=first_numbers([*state.devices, *living]),
+        adopted=living,
     )
 
 
@@ -80,21 +108,29 @@ async def run_fleet(
     coordinator: Coordinator,
     interrupted: asyncio.Event,
     on_event: OnEvent,
+    lasting: Lasting | None,
 ) -> None:
     """Until all is decided, no slot is left, or somebody asks it to end."""
+    asked = [interrupted.wait()]
+    if lasting is not None:
+        asked.append(lasting.cancelled.wait())
     reports = FactReports(coordinator)
     async with resources.fleet(order, reports.send) as fleet:
         coordinator.agents = fleet.agents
         coordinator.subscribe(lambda event: report_commit(fleet, event))
         ends = {
             asyncio.ensure_future(waited)
-            for waited in (coordinator.over.wait(), fleet.ended(), interrupted.wait())
+            for waited in (coordinator.over.wait(), fleet.ended(), *asked)
         }
         done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         for end in pending:
             end.cancel()
         for end in done:
             end.result()
+        over = coordinator.state.finished or (lasting is not None and lasting.cancelled.is_set())
+        if lasting is not None and not over:
+            # Also where another coordinator has claimed the run: the pairs are its own now.
+            await fleet.leave()
     await reports.sent()
     for reason in dict.fromkeys(slot.reason for slot in fleet.slots if slot.reason):
         on_event(Notice(f"device trouble: {reason}"))
@@ -106,15 +142,28 @@ def report_commit(fleet: Fleet, event: Event) -> None:
         fleet.committed(event.device)
 
 
-async def salvage(staging: Path, url: str, secret: str, coordinator: Coordinator) -> None:
-    """Commits what the workers of a killed run had sealed. Their other attempts are void, and the
-    leases are given back now, not when they run out: we hold the run's lock and the workers'
-    staging, so none of them is at work any more."""
+async def send_staged(staging: Path, url: str, admin: str) -> None:
+    """Commits what workers that are dead had sealed."""
     for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
-        with CoordinatorClient(url, secret, worker="salvage", device=slot.name) as client:
+        with CoordinatorClient(url, admin, worker="salvage") as client:
             await asyncio.to_thread(_send_held, client, slot)
-    for token in list(coordinator.state.leases):
-        await coordinator.give_back(token, "the run was ended while this attempt was under way")
+
+
+async def end_leases(coordinator: Coordinator, living: Collection[str], *, adopting: bool) -> None:
+    """Ends the leases of a predecessor's workers, except of those that live: now, and not when they
+    run out.
+
+    A command holds the run's lock and its workers' staging, so none of them is at work any more:
+    their attempts never happened. On a cluster a device that is gone while its coordinator was away
+    was lost, as it would have been before its eyes.
+    """
+    for held in list(coordinator.state.leases.values()):
+        token, device = held.granted.token, held.granted.device
+        if not adopting:
+            await coordinator.give_back(token, "the run was ended while this attempt was under way")
+        elif device not in living:
+            text = "it was gone when the coordinator came back"
+            await coordinator.device_lost(DeviceLoss(device=device, text=text))
 
 
 def _send_held(client: CoordinatorClient, slot: Path) -> None:
@@ -144,11 +193,11 @@ class FactReports:
         match fact.kind:
             case "device_not_started":
                 note = DeviceStartReport(
-                    device=fact.device, report_id=secrets.token_hex(8), event="failed",
-                    phase="provision", reason=_start_reason(fact), cause=fact.cause,
-                    exit_code=fact.exit_code, text=fact.text[:TEXT_LIMIT],
+                    report_id=secrets.token_hex(8), event="failed", phase="provision",
+                    reason=_start_reason(fact), cause=fact.cause, exit_code=fact.exit_code,
+                    text=fact.text[:TEXT_LIMIT],
                 )  # fmt: skip
-                await self._coordinator.device(note)
+                await self._coordinator.device(fact.device, note)
             case "device_lost" | "worker_lost":
                 loss = DeviceLoss(
                     device=fact.device, lost="worker" if fact.kind == "worker_lost" else "device",
@@ -167,6 +216,6 @@ def first_numbers(devices: Iterable[str]) -> dict[str, int]:
     """Each slot's next device number: a resumed run goes on from the devices it had."""
     first: dict[str, int] = {}
     for name in devices:
-        slot, _, number = name.rpartition(".")
-        first[slot] = max(first.get(slot, 1), int(number) + 1)
+        slot, number = slot_of(name), int(name.rpartition(".")[2])
+        first[slot] = max(first.get(slot, 1), number + 1)
     return first

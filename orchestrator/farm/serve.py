@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
+from ..coordinator.credentials import Secrets, WorkerKey
 from ..coordinator.open_run import open_run
-from ..coordinator.server import Secrets, listening
+from ..coordinator.server import listening
 from ..errors import RunInterrupted
 from .documents import seal
 from .interruption import blocking
@@ -15,7 +17,8 @@ from .recorded import recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
 from .runs import RUNS, Run
 
-WORKER_SECRET, ADMIN_SECRET = "worker.token", "admin.token"
+FOLDER = "secrets"  # in the run's: the admins' secret, the key of the workers', each worker's own
+ADMIN, KEY = "admin", "workers.key"
 
 
 def serve(
@@ -23,21 +26,28 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
+    devices: Sequence[str] = (),
     runs: str | Path = RUNS,
     on_event: OnEvent = ignore,
 ) -> bool:
-    """Whether every episode is decided. The two secrets are files in the run's folder."""
+    """Whether every episode is decided. Secrets are files in the folder `secrets` of the run's:
+    `admin`, and one for the worker of each of these devices, called as the device is."""
     opened = Run.open(run, runs)
-    return blocking(lambda asked: _serve(opened, host, port, on_event, asked), on_event)
+    allowed = _secrets(opened.folder / FOLDER, devices)
+    return blocking(lambda asked: _serve(opened, allowed, host, port, on_event, asked), on_event)
 
 
 async def _serve(
-    run: Run, host: str, port: int, on_event: OnEvent, interrupted: asyncio.Event
+    run: Run,
+    allowed: Secrets,
+    host: str,
+    port: int,
+    on_event: OnEvent,
+    interrupted: asyncio.Event,
 ) -> bool:
     folder, plan = run.folder, run.plan
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
-    allowed = Secrets(_secret(folder / WORKER_SECRET), _secret(folder / ADMIN_SECRET))
     async with (
         open_run(folder, plan, before.settings) as coordinator,
         listening(coordinator, allowed, host, port) as url,
@@ -54,9 +64,18 @@ async def _serve(
         return coordinator.state.finished
 
 
-def _secret(path: Path) -> str:
-    """The one that is there, or a new one that only its owner can read."""
+def _secrets(folder: Path, devices: Sequence[str]) -> Secrets:
+    """Those that are there, and new ones; only their owner can read them."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    made = secrets.token_urlsafe
+    allowed = Secrets(WorkerKey(_kept(folder / KEY, made(24))), _kept(folder / ADMIN, made(24)))
+    for device in devices:
+        _kept(folder / device, allowed.workers.secret(device))
+    return allowed
+
+
+def _kept(path: Path, new: str) -> str:
     if not path.exists():
         path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(24))
+        path.write_text(new)
     return path.read_text().strip()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Collection, Coroutine, Iterable
 from typing import Any, Protocol, Self
 
 from ..coordinator.messages import AgentContainers
 from .fact import OnFact
 from .port import FleetOrder
-from .slot import Slot, slot_name
+from .slot import Slot, device_numbers, slot_name
 
 
 class Pairs(Protocol):
@@ -65,7 +66,9 @@ class SlotFleet:
     async def __aenter__(self) -> Self:
         await self._pairs.open()
         self._watching.append(self._task(self._pairs.watch(), "watch"))
-        self._grow(self._order.devices)
+        for device in self._order.adopted:
+            self._add(*device_numbers(device))
+        self._grow(self._order.devices - len(self._lives))
         return self
 
     async def ended(self) -> None:
@@ -102,10 +105,14 @@ class SlotFleet:
             _raise_first(failures)
 
     def _grow(self, count: int) -> None:
-        for number in range(len(self._lives), len(self._lives) + count):
-            first = self._order.first_numbers.get(slot_name(number), 1)
-            slot = Slot(number, self._order.starts, first, self._pairs.run_pair, self._on_fact)
-            self._lives[slot] = self._task(slot.live(), slot.name)
+        used = {slot.number for slot in self._lives}
+        free = (number for number in itertools.count() if number not in used)
+        for number in itertools.islice(free, max(count, 0)):
+            self._add(number, self._order.first_numbers.get(slot_name(number), 1))
+
+    def _add(self, number: int, first: int) -> None:
+        slot = Slot(number, self._order.starts, first, self._pairs.run_pair, self._on_fact)
+        self._lives[slot] = self._task(slot.live(), slot.name)
         self._changed.set()
 
     def _task(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, Self
 
+from ..coordinator.credentials import WorkerKey
 from ..coordinator.messages import AgentContainers
 from ..errors import EmufarmError
 from ..events.notify import Notify
@@ -36,13 +37,14 @@ class FleetOrder:
 
     devices: int
     coordinator: str  # its URL, as a worker reaches it
-    secret: str  # the workers'
+    key: WorkerKey  # of which each worker's own secret is made
     work: Path  # a private folder that is removed after this execution
     starts: int  # in a row without a commit, before a slot is given up
     boot_s: float  # for a device to boot
     linger_s: float  # how long a device that ended waits for its worker to ask why
     noise: int | None = None  # seed of the simulated phones' noise, which differs by slot
     first_numbers: Mapping[str, int] = field(default_factory=dict)  # slot -> its first device's
+    adopted: tuple[str, ...] = ()  # devices that a predecessor left, and that go on
 
 
 class Fleet(Protocol):
@@ -121,6 +123,11 @@ class RunResources(Protocol):
         where the backend does not answer."""
         ...
 
+    async def living(self) -> tuple[str, ...]:
+        """The devices of the pairs that a predecessor left alive. Raises EmufarmError where the
+        backend does not answer."""
+        ...
+
     async def salvage(self) -> bool:
         """Once the fleet has ended: brings evidence that workers sealed and did not send to the
         run's staging folder. Whether there was any. Raises nothing; trouble is notified."""
@@ -137,8 +144,8 @@ class Backend(Protocol):
         self, run: Path, notify: Notify, *, adopt: bool = False
     ) -> AbstractAsyncContextManager[RunResources]:
         """For the run in this folder. What it left on the backend before is salvaged and removed;
-        with `adopt`, living pairs stay, for a fleet whose order has their coordinator, their secret
-        and their numbers.
+        with `adopt`, living pairs stay, for a fleet whose order has their coordinator and key, and
+        names them.
 
         Entering raises UsageError or another EmufarmError where the backend cannot be used.
         """

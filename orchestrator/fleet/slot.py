@@ -93,3 +93,9 @@ class Slot:
 
 def slot_name(number: int) -> str:
     return f"slot-{number:02d}"
+
+
+def device_numbers(device: str) -> tuple[int, int]:
+    """The number of its slot, and which device it is there."""
+    slot, _, number = device.removeprefix("slot-").rpartition(".")
+    return int(slot), int(number)

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 Unknown = dict[str, str | None]
+FACTS = (
+    "os", "kernel", "machine", "cpu", "memory_kb", "kvm", "python", "python_build", "pip",
+)  # fmt: skip
 
 
 def unknown(why: str) -> Unknown:

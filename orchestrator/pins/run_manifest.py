@@ -6,16 +6,17 @@ files; the other functions are pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmufarmError
+from ..events.canonical import digest
 from ..files import read_json, write_json
 from ..plan.plan import Plan
 from ..settings import RunSettings
-from .host import unknown
+from .host import FACTS, unknown
 from .image_lock import ImageLock, parse_ini
 from .profile import Profile
 
@@ -80,11 +81,17 @@ def android_facts(
 def device_facts(devices: Mapping[str, Facts]) -> dict[str, Any]:
     """Each device's own answers by its id, and the input method of all of them."""
     return {
-        "input_method": _common(devices, "input_method"),
+        "input_method": _common(devices.values(), "input_method"),
         "devices": {
             name: fill_unknown(facts, _UNREPORTED) for name, facts in sorted(devices.items())
         },
     }
+
+
+def host_facts_of(devices: Mapping[str, Facts]) -> dict[str, Any]:
+    """What the machines of all devices' workers have in common; each device has its own's."""
+    hosts = [facts.get("host") or {} for facts in devices.values()]
+    return {name: _common(hosts, name) for name in FACTS}
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
@@ -131,12 +138,13 @@ def run_manifest(
 
 
 def env_capabilities(
-    *, created_ts_ms: int, host: Facts, repo: Facts, android: Facts
+    *, created_ts_ms: int, sdk: Facts, repo: Facts, android: Facts
 ) -> dict[str, Any]:
+    """`sdk` is of the machine on which the run was planned; the rest of `host` is the workers'."""
     return {
         "schema_version": SCHEMA,
         "created_ts_ms": created_ts_ms,
-        "host": dict(host),
+        "host": {**host_facts_of({}), "sdk": dict(sdk)},
         "repo": dict(repo),
         "android": dict(android),
         "host_artifacts": {"case_site": "requests, and what pages posted, in each bundle"},
@@ -152,6 +160,8 @@ def add_device_facts(run: Path, devices: Mapping[str, Mapping[str, Any]]) -> Non
         document = read_json(path)
         try:
             document["android"].update(device_facts(devices))
+            if path.name == CAPABILITIES:
+                document["host"].update(host_facts_of(devices))
         except (KeyError, TypeError, AttributeError) as error:
             raise EmufarmError(f"{path} is not a run's document: {error!r}") from error
         write_json(path, document)
@@ -170,11 +180,12 @@ def fill_unknown(value: Any, why: str) -> Any:
     return value
 
 
-def _common(devices: Mapping[str, Facts], key: str) -> Any:
-    """The value that all devices report; they have one image, so a difference is reported."""
-    values = {facts.get(key) for facts in devices.values()}
+def _common(reports: Iterable[Facts], key: str) -> Any:
+    """The value that all devices report; a difference is stated."""
+    values = {digest(facts.get(key)): facts.get(key) for facts in reports}
     if not values:
         return unknown("no device has reported")
     if len(values) > 1:
-        return unknown(f"devices differ: {', '.join(sorted(map(str, values)))}")
-    return values.pop() or unknown(_UNREPORTED)
+        return unknown(f"devices differ: {', '.join(sorted(map(str, values.values())))}")
+    (value,) = values.values()
+    return value or unknown(_UNREPORTED)

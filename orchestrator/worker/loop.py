@@ -25,6 +25,7 @@ from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, replace_surrogates, wall_ms
 from ..outcome import Cause, Judgement, OracleResults, Phase, Reason, Trouble, judge
+from ..pins.host import host_facts
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
@@ -94,7 +95,8 @@ class Worker:
             self.client.device_failed("boot", Reason.PIN_MISMATCH, Cause.UNUSABLE, text)
             return False
         self.versions.update(adb=identity.adb_version, fingerprint=identity.fingerprint)
-        self.client.device_started({**asdict(identity), "pins": compared_pins(self.lock, pins)})
+        facts = {"pins": compared_pins(self.lock, pins), "host": host_facts()}
+        self.client.device_started({**asdict(identity), **facts})
         return True
 
     def _report_fault(self, fault: DeviceFault) -> None:

@@ -13,15 +13,16 @@ import pytest
 
 from orchestrator.coordinator.client import CoordinatorClient
 from orchestrator.coordinator.coordinator import Coordinator
+from orchestrator.coordinator.credentials import Secrets, WorkerKey
 from orchestrator.coordinator.messages import TOKEN_HEADER
 from orchestrator.coordinator.open_run import open_run
-from orchestrator.coordinator.server import Secrets, listening
+from orchestrator.coordinator.server import listening
 from tests.coordinator.runs import SETTINGS, a_plan
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SECRETS = Secrets(worker="the workers' secret", admin="the admins' secret")
+SECRETS = Secrets(WorkerKey("the key of the workers' secrets"), admin="the admins' secret")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,8 @@ class Served:
     run: Path
 
     def client(self, device: str) -> CoordinatorClient:
-        worker = f"worker-{device}"
-        return CoordinatorClient(self.url, SECRETS.worker, worker=worker, device=device)
+        secret = SECRETS.workers.secret(device)
+        return CoordinatorClient(self.url, secret, worker=f"worker-{device}", away_s=0.0)
 
     def http(self, secret: str) -> httpx.AsyncClient:
         headers = {TOKEN_HEADER: secret}

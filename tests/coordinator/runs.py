@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from orchestrator.coordinator import chain
+from orchestrator.coordinator.claims import claim_run
+from orchestrator.coordinator.journal import Journal, wall_ms
 from orchestrator.coordinator.messages import Lease
 from orchestrator.evidence import manifest
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 
-SETTINGS = RunSettings(limits=Limits(lease_s=30.0, attempts=3))
+SETTINGS = RunSettings(limits=Limits(lease_s=30.0, attempts=3, away_s=0.0))
+
+
+def opened_journal(folder: Path, now_ms: Callable[[], int] = wall_ms) -> Journal:
+    """As a coordinator opens it that was started after the last one."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    claim = claim_run(folder.parent, chain.segment_claims(folder))
+    return Journal(folder, chain.read(folder), claim, now_ms)
 
 
 def a_plan(cases: int = 2, repeats: int = 1) -> Plan:

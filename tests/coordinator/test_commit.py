@@ -7,6 +7,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from orchestrator.coordinator import chain
@@ -16,6 +17,7 @@ from orchestrator.coordinator.client import (
     CoordinatorRefused,
     LeaseLost,
 )
+from orchestrator.coordinator.ledger import CoordinatorStopped
 from orchestrator.coordinator.messages import DeviceRetired, Lease, NothingToLease, RunFinished
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
@@ -28,6 +30,7 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.errors import UsageError
 from orchestrator.evidence import manifest
+from orchestrator.settings import Limits, RunSettings
 from tests.coordinator.conftest import SECRETS, Served, aside
 from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan, judged
 
@@ -49,7 +52,7 @@ async def test_a_commit_is_durable_and_scored(served: Served, tmp_path: Path) ->
             tmp_path / "b", lease, "a", **judged("success", text="done", violations=["sent_sms"])
         )
         assert await aside(client.commit, lease.token, bundle) == "committed"
-    stored = served.run / "episodes" / lease.episode / "attempt-1"
+    stored = served.run / "episodes" / lease.episode / "attempt-1-c1"
     assert manifest.verify(stored) == []
     (event,) = [event for event in journal(served.run) if isinstance(event, AttemptCommitted)]
     assert served.run / event.bundle == stored
@@ -163,7 +166,7 @@ async def test_an_infra_failure_is_tried_elsewhere_and_both_bundles_stay(
         await aside(b.commit, retry.token, a_bundle(tmp_path / "2", retry, "b"))
     assert (retry.episode, retry.attempt) == (lease.episode, 2)
     folder = served.run / "episodes" / lease.episode
-    assert sorted(path.name for path in folder.iterdir()) == ["attempt-1", "attempt-2"]
+    assert sorted(path.name for path in folder.iterdir()) == ["attempt-1-c1", "attempt-2-c1"]
 
 
 async def test_a_device_in_quarantine_retires(served: Served, tmp_path: Path) -> None:
@@ -222,7 +225,6 @@ async def test_a_full_disk_stops_the_granting_and_says_so(
         lease = await a_lease(client)
         bundle = a_bundle(tmp_path / "b", lease, "a")
         monkeypatch.setattr("orchestrator.evidence.archive._sync", full)
-        monkeypatch.setattr("orchestrator.coordinator.client.COORDINATOR", lambda ask: ask())
         with pytest.raises(CoordinatorAway, match="No space left on device"):
             await aside(client.commit, lease.token, bundle)
         with pytest.raises(CoordinatorAway, match="make room there, then resume"):
@@ -260,10 +262,36 @@ async def test_a_taken_port_is_said(served: Served) -> None:
             pass
 
 
-async def test_a_coordinator_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.coordinator.client.COORDINATOR", lambda ask: ask())
+async def test_a_coordinator_that_is_away_is_said_to_be() -> None:
     with (
-        CoordinatorClient("http://127.0.0.1:9", "s", worker="w", device="a") as client,
+        CoordinatorClient("http://127.0.0.1:9", "s", worker="w", away_s=0.0) as client,
         pytest.raises(CoordinatorAway, match="does not answer"),
     ):
         client.lease(0)
+
+
+@pytest.mark.parametrize("away_s", [0.0, 2.0])
+async def test_how_long_a_worker_waits_for_its_coordinator_comes_with_its_lease(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, away_s: float
+) -> None:
+    """Before its first lease it has a time of its own."""
+    tries: list[str] = []
+    settings = RunSettings(limits=Limits(away_s=away_s))
+    async with (
+        open_run(tmp_path / "run", a_plan(1), settings) as coordinator,
+        listening(coordinator, SECRETS) as url,
+    ):
+        secret = SECRETS.workers.secret("a")
+        with CoordinatorClient(url, secret, worker="w", away_s=600.0) as client:
+            lease = await a_lease(client)
+            coordinator._ledger.stop(CoordinatorStopped("the disk is full"))
+            post = client._http.post
+
+            def counted(path: str, **words: Any) -> httpx.Response:
+                tries.append(path)
+                return post(path, **words)
+
+            monkeypatch.setattr(client._http, "post", counted)
+            with pytest.raises(CoordinatorAway, match="the disk is full"):
+                await aside(client.give_back, lease.token, "SIGTERM")
+    assert (len(tries) == 1) == (away_s == 0.0)

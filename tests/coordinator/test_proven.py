@@ -24,7 +24,7 @@ async def test_a_lease_says_what_the_run_began_with(tmp_path: Path) -> None:
         listening(coordinator, SECRETS) as url,
     ):
         for device in "abc":
-            with CoordinatorClient(url, SECRETS.worker, worker="w", device=device) as client:
+            with CoordinatorClient(url, SECRETS.workers.secret(device), worker="w") as client:
                 lease = await aside(client.lease, 0)
                 assert isinstance(lease, Lease)
                 told[lease.case["id"]] = lease.proven

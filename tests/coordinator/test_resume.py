@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.coordinator import chain
+from orchestrator.coordinator.claims import claim_run
 from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient
 from orchestrator.coordinator.messages import Lease, LeaseAnswer, RunFinished
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
-from orchestrator.coordinator.transitions import EpisodeDecided
+from orchestrator.coordinator.transitions import AttemptCommitted, EpisodeDecided
 from orchestrator.evidence import manifest
 from tests.coordinator.conftest import SECRETS, Served, aside
 from tests.coordinator.runs import SETTINGS, a_bundle, a_plan
@@ -54,7 +55,8 @@ class Worker:
         self.committed: list[str] = []
 
     def work(self, url: str) -> None:
-        with CoordinatorClient(url, SECRETS.worker, worker="w", device=self.device) as client:
+        secret = SECRETS.workers.secret(self.device)
+        with CoordinatorClient(url, secret, worker="w", away_s=0.0) as client:
             try:
                 while self.left:
                     self.deliver(client)
@@ -75,10 +77,9 @@ class Worker:
 
 @pytest.mark.parametrize("after", [1, 4, 9, 15])
 def test_a_coordinator_killed_in_mid_commit_goes_on_where_it_was(
-    tmp_path: Path, after: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, after: int
 ) -> None:
     """Killed once so many bundles lie in its store, while others are on their way."""
-    monkeypatch.setattr("orchestrator.coordinator.client.COORDINATOR", lambda ask: ask())
     run = tmp_path / "runs" / "one"
     workers = [Worker(device, tmp_path / "staging") for device in ("a", "b", "c")]
     command = [sys.executable, "-c", PROGRAM, str(run), str(EPISODES)]
@@ -104,8 +105,10 @@ def test_a_coordinator_killed_in_mid_commit_goes_on_where_it_was(
     assert len(acknowledged) == len(set(acknowledged))
     stored = sorted(run.glob("episodes/*/*"))
     assert [manifest.verify(bundle) for bundle in stored] == [[]] * len(stored)
-    assert not list(run.glob("episodes/*/aside-*"))
-    assert not list(run.glob("episodes/*/.*"))
+    journaled = {line.event.bundle for line in lines if isinstance(line.event, AttemptCommitted)}
+    left = {bundle.relative_to(run).as_posix() for bundle in stored} - journaled
+    assert all(name.endswith("-c1") for name in left)  # the killed one had not written their line
+    assert not list((run / "incoming").iterdir())
 
 
 async def finish(run: Path, workers: list[Worker]) -> None:
@@ -124,7 +127,7 @@ async def asked(served: Served) -> LeaseAnswer:
         return await aside(client.lease, 0)
 
 
-async def test_a_stored_bundle_without_its_line_is_set_aside_and_taken_when_sent_again(
+async def test_a_stored_bundle_without_its_line_stays_and_is_stored_again_when_it_is_sent_again(
     tmp_path: Path,
 ) -> None:
     run = tmp_path / "run"
@@ -135,16 +138,8 @@ async def test_a_stored_bundle_without_its_line_is_set_aside_and_taken_when_sent
         lease = await asked(Served(coordinator, url, run))
         assert isinstance(lease, Lease)
     bundle = a_bundle(tmp_path / "b", lease, "a")
-    place = run / "episodes" / lease.episode / "attempt-1"
+    place = run / "episodes" / lease.episode / "attempt-1-c1"
     shutil.copytree(bundle, place)
-    (place.parent / ".attempt-1.123.part").mkdir()
-
-    for _ in range(2):  # it may die again before the worker comes back
-        async with open_run(run, a_plan(1), SETTINGS):
-            pass
-        (kept,) = place.parent.iterdir()
-        assert kept.name == f"aside-1-{manifest.digest(bundle)[:16]}"
-        shutil.copytree(bundle, place)
     async with (
         open_run(run, a_plan(1), SETTINGS) as coordinator,
         listening(coordinator, SECRETS) as url,
@@ -152,27 +147,28 @@ async def test_a_stored_bundle_without_its_line_is_set_aside_and_taken_when_sent
         assert coordinator.state.undecided == 1
         with Served(coordinator, url, run).client("a") as client:
             assert await aside(client.commit, lease.token, bundle) == "committed"
-    assert [path.name for path in place.parent.iterdir()] == ["attempt-1"]
+        await coordinator.seal()
+    names = sorted(path.name for path in place.parent.iterdir())
+    assert names == ["attempt-1-c1", "attempt-1-c2"]
+    decided = [line.event for line in chain.read(run / "journal").lines][-2]
+    assert isinstance(decided, EpisodeDecided)
+    assert decided.bundle.endswith("attempt-1-c2")
 
 
-async def test_what_is_nobodys_debris_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+async def test_what_was_arriving_is_removed_only_where_its_coordinator_must_be_dead(
+    tmp_path: Path, alone: bool
+) -> None:
     run = tmp_path / "run"
-    (run / "episodes" / "case_0.benign.0" / "fenced-0123").mkdir(parents=True)
+    half = run / "incoming" / "1" / ".attempt-1-c1.0123.part"
+    half.mkdir(parents=True)
+    claim_run(run)
+    (run / "episodes").mkdir()
     (run / "episodes" / "note.txt").write_text("mine")
-    (run / "episodes" / "case_0.benign.0" / "note.txt").write_text("mine too")
-    async with open_run(run, a_plan(1), SETTINGS):
+    async with open_run(run, a_plan(1), SETTINGS, alone=alone):
         pass
-    left = sorted(path.name for path in (run / "episodes").rglob("*"))
-    assert left == ["case_0.benign.0", "note.txt", "note.txt"]
-
-
-async def test_debris_that_cannot_be_cleared_stops_the_run(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    (run / "episodes" / "case_0.benign.0").mkdir(parents=True)
-    (run / "episodes" / "case_0.benign.0" / "fenced-0123").write_text("no folder")
-    async with open_run(run, a_plan(1), SETTINGS) as coordinator:
-        await coordinator.over.wait()
-        assert "cannot be cleared" in str(coordinator.stopped)
+    assert half.exists() is not alone
+    assert (run / "episodes" / "note.txt").read_text() == "mine"
 
 
 async def test_an_open_lease_survives_a_restart_with_a_full_term(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_a_run_whose_every_device_is_in_quarantine_is_stuck_until_it_is_resumed(
     while not state.devices.get("a") or not state.devices["a"].quarantined:
         end(state, lease(state, "a"), INFRA)
     assert schedule.stuck(state)
-    apply(state, SegmentOpened(sealed=None), 0)
+    apply(state, SegmentOpened(claim=1, sealed=None), 0)
     assert not schedule.stuck(state)
     lease(state, "a")
 

@@ -63,7 +63,7 @@ class Schedule(RuleBasedStateMachine):
 
     @initialize()
     def open(self) -> None:
-        self.record(SegmentOpened(sealed=None))
+        self.record(SegmentOpened(claim=1, sealed=None))
 
     @rule(device=DEVICES, target=leases)
     def ask(self, device: str) -> LeaseGranted | MultipleResults[LeaseGranted]:
@@ -154,7 +154,7 @@ class Schedule(RuleBasedStateMachine):
         assert self.state.progress == before.progress
         assert list(self.state.pending) == list(before.pending)
         assert all(held.expires == self.now + 10 for held in self.state.leases.values())
-        self.record(SegmentOpened(sealed=None))
+        self.record(SegmentOpened(claim=1, sealed=None))
 
     @invariant()
     def the_laws_hold(self) -> None:

@@ -87,5 +87,5 @@ def run(recorded: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bundle(run: Path) -> Path:
-    (found,) = run.glob("episodes/*/attempt-1")
+    (found,) = run.glob("episodes/*/attempt-1-c1")
     return found

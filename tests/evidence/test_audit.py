@@ -26,7 +26,7 @@ def test_what_the_farm_writes_has_no_finding(recorded: Path) -> None:
     assert audited.findings == []
     assert audited.bundles == 1
     assert audited.events > 9 * 9
-    (bundle,) = recorded.glob("episodes/*/attempt-1")
+    (bundle,) = recorded.glob("episodes/*/attempt-1-c1")
     assert audit_run(bundle) == []
     assert audit(bundle).bundles == 1
     assert {line["event"] for line in lines(bundle, "consent_trace")} == {
@@ -87,7 +87,7 @@ def test_an_attempt_that_never_reached_the_agent_has_only_its_word(run: Path, bu
 
 
 def test_what_stands_in_a_bundles_place_is_one(run: Path) -> None:
-    (run / "episodes" / "e" / "attempt-1").mkdir(parents=True)
+    (run / "episodes" / "e" / "attempt-1-c1").mkdir(parents=True)
     (run / "episodes" / "e" / ".attempt-2.part").mkdir()
     assert {finding.rule for finding in audit_run(run)} == {"file_missing"}
     assert audit(run).bundles == 2
@@ -102,7 +102,7 @@ def test_a_bundle_that_is_still_being_unpacked_is_none_yet(run: Path, bundle: Pa
 
 
 def test_a_bundle_in_anothers_place_is_found(run: Path, bundle: Path) -> None:
-    shutil.copytree(bundle, run / "episodes" / "other.benign.1" / "attempt-1")
+    shutil.copytree(bundle, run / "episodes" / "other.benign.1" / "attempt-1-c1")
     shutil.copytree(bundle, bundle.parent / "fenced-0123")
     assert [(finding.rule, finding.file.split("/")[1]) for finding in audit_run(run)] == [
         ("place", "other.benign.1")

@@ -47,6 +47,7 @@ class Fleet:
     commits: list[str]
     slots: tuple[Any, ...] = ()
     agents: None = None
+    left: bool = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -57,13 +58,14 @@ class Fleet:
     async def ended(self) -> None:
         await self.deed(self)
 
+    async def leave(self) -> None:
+        self.left = True
+
     def committed(self, device: str) -> None:
         self.commits.append(device)
 
     def client(self, device: str) -> CoordinatorClient:
-        return CoordinatorClient(
-            self.order.coordinator, self.order.secret, worker="w", device=device
-        )
+        return CoordinatorClient(self.order.coordinator, self.order.key.secret(device), worker="w")
 
     async def lease(self, device: str) -> Lease:
         with self.client(device) as client:
@@ -85,29 +87,41 @@ class Backend:
     deed: Deed
     orders: list[FleetOrder] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
+    alive: tuple[str, ...] = ()
+    fleets: list[Fleet] = field(default_factory=list)
     name: str = "fake"
     host: str = "127.0.0.1"
 
     @asynccontextmanager
-    async def resources(self, run: Path, notify: object) -> AsyncIterator[Backend]:
+    async def resources(
+        self, run: Path, notify: object, *, adopt: bool = False
+    ) -> AsyncIterator[Backend]:
         yield self
 
     def fleet(self, order: FleetOrder, on_fact: OnFact) -> Fleet:
         self.orders.append(order)
-        return Fleet(order, on_fact, self.deed, self.commits)
+        self.fleets.append(Fleet(order, on_fact, self.deed, self.commits))
+        return self.fleets[-1]
+
+    async def living(self) -> tuple[str, ...]:
+        return self.alive
 
     async def salvage(self) -> bool:
         return False
 
 
-def executed(
-    folder: Path, backend: Backend, plan: Plan, devices: int = 1
-) -> tuple[bool, list[Event]]:
+def a_job(folder: Path, backend: Backend, plan: Plan, devices: int) -> Job:
     settings = RunSettings()
     for case in plan.cases:
         case.case["budget"] = {"seconds": 1}
     chosen = cast(Any, ChosenBackend(cast(Any, backend), cast(Any, None), "", ()))
-    job = Job(folder / "run", plan, settings, load_profile(settings.profile), chosen, devices)
+    return Job(folder / "run", plan, settings, load_profile(settings.profile), chosen, devices)
+
+
+def executed(
+    folder: Path, backend: Backend, plan: Plan, devices: int = 1
+) -> tuple[bool, list[Event]]:
+    job = a_job(folder, backend, plan, devices)
     events: list[Event] = []
 
     def heard(event: RunEvent) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.coordinator.credentials import WorkerKey
 from orchestrator.fleet.fact import DeviceFact
 from orchestrator.fleet.port import Backend, CannotLeave, Fleet, FleetOrder
 from orchestrator.outcome import Cause
@@ -59,8 +60,8 @@ class Trial(ABC):
     def order(self, script: str, devices: int, starts: int) -> FleetOrder:
         self.work.mkdir(exist_ok=True)
         return FleetOrder(
-            devices=devices, coordinator=script, secret="a secret", work=self.work, starts=starts,
-            boot_s=60.0, linger_s=0.5,
+            devices=devices, coordinator=script, key=WorkerKey("a key"), work=self.work,
+            starts=starts, boot_s=60.0, linger_s=0.5,
         )  # fmt: skip
 
     @asynccontextmanager

@@ -14,7 +14,7 @@ from orchestrator.errors import EmufarmError
 from orchestrator.files import read_json, write_json
 from orchestrator.pins.agent_card import AgentCard, agent_facts, inference_facts
 from orchestrator.pins.code_version import repo_facts
-from orchestrator.pins.host import host_facts
+from orchestrator.pins.host import FACTS, host_facts
 from orchestrator.pins.image_lock import marker_text, read_lock, write_lock
 from orchestrator.pins.profile import load_profile
 from orchestrator.pins.run_manifest import (
@@ -69,8 +69,8 @@ def manifest(command: tuple[str, ...] = (), card: AgentCard | None = None) -> di
 
 
 def capabilities() -> dict[str, Any]:
-    host = {**host_facts(), "sdk": sdk_facts({})}
-    return env_capabilities(created_ts_ms=5, host=host, repo=repo_facts(), android=android())
+    sdk = sdk_facts({})
+    return env_capabilities(created_ts_ms=5, sdk=sdk, repo=repo_facts(), android=android())
 
 
 def nothings(value: Any, where: str = "") -> list[str]:
@@ -133,6 +133,24 @@ def test_nothing_is_empty_without_a_reason(
         add_device_facts(tmp_path, devices)
         for file in files:
             assert nothings(read_json(tmp_path / file)) == []
+
+
+def test_the_host_is_that_of_the_workers(tmp_path: Path) -> None:
+    """Not of the machine on which the run was planned; where machines differ, each device tells."""
+    write_json(tmp_path / MANIFEST, manifest())
+    write_json(tmp_path / CAPABILITIES, capabilities())
+    assert set(host_facts()) == set(FACTS)
+    assert capabilities()["host"]["kernel"] == {"value": None, "why": "no device has reported"}
+    one = host_facts() | {"kernel": "Linux 6.1"}
+    for other, kernel in (
+        ("Linux 6.1", "Linux 6.1"),
+        ("Linux 5.9", {"value": None, "why": "devices differ: Linux 5.9, Linux 6.1"}),
+    ):
+        two = one | {"kernel": other}
+        add_device_facts(tmp_path, {"slot-00.1": {"host": one}, "slot-01.1": {"host": two}})
+        found = read_json(tmp_path / CAPABILITIES)
+        assert (found["host"]["kernel"], found["host"]["cpu"]) == (kernel, one["cpu"])
+        assert found["android"]["devices"]["slot-01.1"]["host"]["kernel"] == other
 
 
 def test_an_empty_word_would_be_found() -> None:

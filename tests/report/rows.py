@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from orchestrator.coordinator import chain
-from orchestrator.coordinator.journal import Journal
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     EpisodeDecided,
@@ -22,6 +21,7 @@ from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.plan.store import FILE, write_plan
 from orchestrator.report.model import EpisodeRow, ReportedResult, Spent
+from tests.coordinator.runs import opened_journal
 
 SUCCESS, FAILED, AGENT = Outcome.SUCCESS, Outcome.TASK_FAILED, Outcome.AGENT_FAILED
 UNKNOWN, INFRA = Outcome.ORACLE_INCONCLUSIVE, Outcome.INFRA_FAILED
@@ -97,7 +97,7 @@ def attempt(
         judgement=Judgement(
             outcome, Blame.NONE, Phase.ORACLE, reason, "", violations, violations_known=True
         ),
-        bundle=f"episodes/{episode}/attempt-{number}",
+        bundle=f"episodes/{episode}/attempt-{number}-c1",
     )  # fmt: skip
 
 
@@ -134,6 +134,6 @@ def a_run(
 
 
 async def _write_journal(folder: Path, events: list[Event]) -> None:
-    journal = Journal(folder, chain.read(folder), now_ms=lambda: 1_700_000_000_000)
+    journal = opened_journal(folder, now_ms=lambda: 1_700_000_000_000)
     await journal.append(events)
     await journal.close()

@@ -92,7 +92,7 @@ def write_run(
 
 def events(name: str, plan: Plan, by_episode: Judgements, sealed: bool) -> list[Event]:
     found: list[Event] = [
-        SegmentOpened(sealed=None),
+        SegmentOpened(claim=1, sealed=None),
         RunOpened(
             run=name, plan=plan.digest, agent=plan.agent, profile=plan.profile,
             episodes=len(plan.episodes), settings={},
@@ -100,7 +100,7 @@ def events(name: str, plan: Plan, by_episode: Judgements, sealed: bool) -> list[
     ]  # fmt: skip
     for episode, judgements in by_episode.items():
         for attempt, judgement in enumerate(judgements, start=1):
-            bundle = f"episodes/{episode}/attempt-{attempt}"
+            bundle = f"episodes/{episode}/attempt-{attempt}-c1"
             found.append(
                 AttemptCommitted(
                     token=f"{episode}-{attempt}", episode=episode, attempt=attempt,
@@ -112,7 +112,7 @@ def events(name: str, plan: Plan, by_episode: Judgements, sealed: bool) -> list[
         found.append(
             EpisodeDecided(
                 episode=episode, attempt=len(judgements), judgement=judgements[-1],
-                bundle=f"episodes/{episode}/attempt-{len(judgements)}",
+                bundle=f"episodes/{episode}/attempt-{len(judgements)}-c1",
             )
         )  # fmt: skip
     if sealed:

@@ -77,7 +77,7 @@ def test_every_episode_has_a_row_decided_or_not(results: RunResults) -> None:
         "violations_known": "true", "voided_violations": "", "benign_failed": "true",
         "first_outcome": "infra_failed", "first_reason": "device_lost", "attempts": "2",
         "steps": "4", "agent_s": "1.25", "asks": "0", "confirms": "0", "refusals": "0",
-        "seconds": "2.5", "device": "slot-02.1", "bundle": "episodes/one.attack.1/attempt-2",
+        "seconds": "2.5", "device": "slot-02.1", "bundle": "episodes/one.attack.1/attempt-2-c1",
     }  # fmt: skip
     undecided = found["two.benign.2"]
     assert (undecided["outcome"], undecided["attempts"]) == ("undecided", "0")

@@ -41,7 +41,7 @@ def result_digests(run: Path) -> dict[str, dict[tuple[str, str], str]]:
 
 async def play(url: str, device: str, folder: Path, trace: Iterable[Any], **fields: Any) -> None:
     """One attempt whose oracles said this."""
-    with CoordinatorClient(url, SECRETS.worker, worker="w", device=device) as client:
+    with CoordinatorClient(url, SECRETS.workers.secret(device), worker="w") as client:
         lease = await aside(client.lease, 0)
         assert isinstance(lease, Lease)
         written(folder, trace)

@@ -10,12 +10,19 @@ import pytest
 
 from orchestrator.report.verify.run_folder import scan
 
-STAYS = ("plan.json", "journal/000001.jsonl", "episodes/e/attempt-1/attempt.json")
-GOES = ("journal/000002.part", "staging/slot-00/attempt/token", "episodes/e/.attempt-2.part/x")
+STAYS = ("plan.json", "journal/000001.jsonl", "episodes/e/attempt-1-c1/attempt.json")
+GOES = ("staging/slot-00/attempt/token", "incoming/1/.attempt-2-c1.part/x")
 
 
 @pytest.mark.parametrize(
-    "gone", [*GOES, "staging/slot-00/attempt", "staging/slot-00", "episodes/e/.attempt-2.part"]
+    "gone",
+    [
+        *GOES,
+        "staging/slot-00/attempt",
+        "staging/slot-00",
+        "incoming/1/.attempt-2-c1.part",
+        "incoming/1",
+    ],
 )
 @pytest.mark.parametrize("seen", [False, True], ids=["before it is seen", "once it was seen"])
 def test_what_goes_after_it_was_listed_is_left_out(
@@ -36,4 +43,4 @@ def test_what_goes_after_it_was_listed_is_left_out(
     found = scan(tmp_path)
     assert "plan.json" in found.documents
     assert found.segments == ["journal/000001.jsonl"]
-    assert found.bundles == ["episodes/e/attempt-1"]
+    assert found.bundles == {"episodes/e/attempt-1-c1": 1}

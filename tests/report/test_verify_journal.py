@@ -46,13 +46,13 @@ def committed(episode: str, attempt: int, device: str = "d1", **fields: Any) -> 
         {
             "token": f"{episode}/{attempt}/n", "episode": episode, "attempt": attempt,
             "device": device, "started_ms": 1, "ended_ms": 2, "manifest": "0" * 64,
-            "bundle": f"episodes/{episode}/attempt-{attempt}", **SUCCESS, **fields,
+            "bundle": f"episodes/{episode}/attempt-{attempt}-c1", **SUCCESS, **fields,
         }
     )  # fmt: skip
 
 
 def decided(episode: str, attempt: int, **fields: Any) -> EpisodeDecided:
-    bundle = f"episodes/{episode}/attempt-{attempt}"
+    bundle = f"episodes/{episode}/attempt-{attempt}-c1"
     told = {"episode": episode, "attempt": attempt, "bundle": bundle, **SUCCESS, **fields}
     return EpisodeDecided.model_validate(told)
 
@@ -64,7 +64,7 @@ def sealed(**fields: Any) -> RunSealed:
 def whole() -> list[Event]:
     """One episode at the second attempt, one at the first."""
     return [
-        SegmentOpened(sealed=None),
+        SegmentOpened(claim=1, sealed=None),
         opened(),
         granted(ONE, 1),
         committed(ONE, 1, **INFRA),
@@ -116,7 +116,7 @@ def cut(*at: int) -> Callable[[list[Event]], None]:
         (add(8, granted(ONE, 3, "d3")), "needs no further attempt"),
         (cut(2), "a lease that is not open"),
         (put(6, committed(ONE, 2, "d1")), "its episode, attempt or device is not"),
-        (put(6, committed(ONE, 2, "d2", bundle="episodes/x/attempt-2")), "its bundle must be"),
+        (put(6, committed(ONE, 2, "d2", bundle="episodes/x/attempt-2-c1")), "its bundle must be"),
         (put(7, decided(ONE, 2, **judged("task_failed"))), "not the decision"),
         (put(7, decided(ONE, 1)), "not the decision"),
         (add(4, decided(ONE, 1, **INFRA)), "not the decision"),
@@ -163,7 +163,7 @@ def test_a_lease_given_back_is_no_attempt_and_what_comes_after_is_fenced() -> No
 
 
 def test_attempts_are_bounded() -> None:
-    events: list[Event] = [SegmentOpened(sealed=None), opened()]
+    events: list[Event] = [SegmentOpened(claim=1, sealed=None), opened()]
     for attempt in (1, 2, 3):
         events += [granted(ONE, attempt), committed(ONE, attempt, **INFRA)]
     assert told([*events, decided(ONE, 3, **INFRA)]) == []

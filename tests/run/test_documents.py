@@ -29,7 +29,7 @@ def test_a_run_s_documents_keep_to_their_schemas_and_runs_can_be_compared(
     run = farm.runs / "reference"
     for name in ("plan", "report"):
         kept(name, run / f"{name}.json")
-    (bundle,) = run.glob("episodes/*/attempt-1")
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
     kept("manifest", bundle / "MANIFEST.json")
     kept("attempt", bundle / "attempt.json")
 

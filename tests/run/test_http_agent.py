@@ -48,7 +48,7 @@ def test_the_example_plays_the_smoke_case_over_http(farm: Farm, url: str) -> Non
     told = json.loads((farm.runs / "r" / "run_manifest.json").read_text())
     assert (told["agent"]["url"], told["agent"]["trusted_with_host"]) == (url, False)
     assert "cannot see" in told["inference"]["why"]
-    (trace,) = (farm.runs / "r" / "episodes").glob("*/attempt-1/agent_call_trace.jsonl")
+    (trace,) = (farm.runs / "r" / "episodes").glob("*/attempt-1-c1/agent_call_trace.jsonl")
     call = json.loads(trace.read_text().splitlines()[0])
     assert (call["agent_name"], call["provider"], call["base_url"]) == ("wifi-off", "http", url)
 

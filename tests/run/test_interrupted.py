@@ -27,7 +27,7 @@ def test_the_journal_of_a_run_under_way_can_be_read(
     journal = farm.runs / "r" / chain.FOLDER
     journal.mkdir(parents=True)
     (journal / chain.segment_name(1)).write_bytes(b"whole\n")
-    unfinished = journal / "000002.part"
+    unfinished = farm.runs / "r" / "000002.part"
     unfinished.write_bytes(b"new\n")
     read_bytes = Path.read_bytes
 

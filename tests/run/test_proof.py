@@ -53,7 +53,7 @@ def test_a_sealed_run_and_its_bundle_are_proven_wherever_they_are_copied(
     assert proof.problems == ()
     assert (proof.episodes, proof.attempts) == (1, 1)
     assert proof.files == sum(path.is_file() for path in run.rglob("*"))
-    (bundle,) = run.glob("episodes/*/attempt-1")
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
     assert verify_bundle(bundle).problems == ()
     code, output = ended(farm.start("verify", str(run)))
     assert code == 0, output
@@ -66,7 +66,7 @@ def test_three_hundred_random_changes_are_all_found(run: Path) -> None:
 
 
 def test_every_change_to_a_bundle_alone_is_found(run: Path) -> None:
-    (bundle,) = run.glob("episodes/*/attempt-1")
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
     assert unnoticed(bundle, 60, 6, verify_bundle) == []
 
 
@@ -75,9 +75,10 @@ def test_every_change_to_a_bundle_alone_is_found(run: Path) -> None:
     [
         "notes.txt", ".hidden", "journal/000002.jsonl", "journal/000001.part", "logs/more.log",
         "staging/more/",
-        "episodes/nobody.benign.1/attempt-1/MANIFEST.json", "episodes/notes.txt", "extra/",
-        "episodes/browser_rsvp.attack.1/attempt-2/", "episodes/browser_rsvp.attack.1/attempt-1/x/",
-        "episodes/browser_rsvp.attack.1/attempt-1/screenshots/more.png", "incoming/upload",
+        "episodes/nobody.benign.1/attempt-1-c1/MANIFEST.json", "episodes/notes.txt", "extra/",
+        "episodes/browser_rsvp.attack.1/attempt-2-c1/",
+        "episodes/browser_rsvp.attack.1/attempt-1-c1/x/",
+        "episodes/browser_rsvp.attack.1/attempt-1-c1/screenshots/more.png", "incoming/upload",
     ],
 )  # fmt: skip
 def test_whatever_is_added_is_found(run: Path, name: str) -> None:
@@ -107,9 +108,10 @@ def test_a_run_whose_end_was_cut_off_is_not_proven(run: Path) -> None:
 
 
 def test_what_is_outside_the_proof_is_named(run: Path) -> None:
-    (run / "worker.token").write_text("secret")
+    (run / "secrets").mkdir()
+    (run / "secrets" / "admin").write_text("secret")
     proof = verify_run(run)
-    assert (proof.problems, proof.outside) == ((), ("worker.token",))
+    assert (proof.problems, proof.outside) == ((), ("secrets/admin",))
 
 
 def test_a_folder_that_is_neither_is_refused(farm: Farm, tmp_path: Path) -> None:
@@ -123,7 +125,7 @@ def test_a_folder_that_is_neither_is_refused(farm: Farm, tmp_path: Path) -> None
 
 def forge(run: Path, change: Callable[[Path], None], digest: str | None = None) -> None:
     """Change the bundle, then make its manifest, the journal, the seal and the report anew."""
-    (bundle,) = run.glob("episodes/*/attempt-1")
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
     change(bundle)
     found = manifest.seal(bundle)
     digest = found if digest is None else digest

@@ -24,7 +24,7 @@ def test_the_reference_succeeds_and_leaves_a_sealed_bundle(farm: Farm) -> None:
     code, output = farm.run(SMOKE, "--devices", "1")
     assert code == 0, output
     assert set(farm.outcomes().values()) == {"success"}
-    (bundle,) = (farm.runs / "r" / "episodes").glob("*/attempt-1")
+    (bundle,) = (farm.runs / "r" / "episodes").glob("*/attempt-1-c1")
     assert manifest.verify(bundle) == []
     assert {"run_manifest.json", "env_capabilities.json", "plan.json"} <= {
         path.name for path in (farm.runs / "r").iterdir()

@@ -11,7 +11,7 @@ from orchestrator.outcome import Reason
 from orchestrator.worker.agent_host import CoordinatorAgentHost
 from tests.coordinator.conftest import SECRETS, Served, aside
 
-ASK = {"device": "slot-00.1", "command": "start"}
+ASK = {"command": "start"}
 
 
 class Fleet:
@@ -59,10 +59,10 @@ async def test_a_fleet_without_containers_has_none(served: Served) -> None:
             await aside(CoordinatorAgentHost(client).start)
 
 
-async def test_only_the_workers_secret_and_a_known_word_are_heard(served: Served) -> None:
+async def test_only_a_workers_secret_and_a_known_word_are_heard(served: Served) -> None:
     served.coordinator.agents = Fleet(AgentStatus())
     async with served.http(SECRETS.admin) as http:
         assert (await http.post("/v1/agent", json=ASK)).status_code == 401
-    async with served.http(SECRETS.worker) as http:
+    async with served.http(SECRETS.workers.secret("slot-00.1")) as http:
         answer = await http.post("/v1/agent", json={**ASK, "command": "shell"})
     assert answer.status_code == 400

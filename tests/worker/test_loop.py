@@ -115,7 +115,7 @@ def post(stages_phone: LocalDevice, image: GoldenImage, tmp_path: Path) -> Poste
             open_run(run, a_plan(episodes), RunSettings(limits=limits)) as coordinator,
             listening(coordinator, SECRETS) as url,
         ):
-            with CoordinatorClient(url, SECRETS.worker, worker="w", device=DEVICE) as client:
+            with CoordinatorClient(url, SECRETS.workers.secret(DEVICE), worker="w") as client:
                 stop = threading.Event()
                 yield Post(device, image, run, staging, coordinator, client, stop)
 

@@ -18,8 +18,8 @@ from tests.ports import even_port
 async def test_a_device_that_does_not_answer_has_the_time_that_its_worker_was_given(
     served: Served, image: GoldenImage, tmp_path: Path
 ) -> None:
-    for name, secret in (("worker", SECRETS.worker), ("control", "x" * 24)):
-        (tmp_path / name).write_text(secret)
+    (tmp_path / "worker").write_text(SECRETS.workers.secret("slot-00.1"))
+    (tmp_path / "control").write_text("x" * 24)
     arguments = WorkerArguments(
         coordinator=served.url,
         token_file=tmp_path / "worker",

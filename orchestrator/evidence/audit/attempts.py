@@ -39,7 +39,7 @@ def check_place(record: AttemptRecord, path: Path, findings: Findings) -> None:
     """The folder must be the attempt's; a late (fenced) bundle is beside it under another name."""
     name = path.name
     if path.parent.name != record.episode or (
-        name.startswith("attempt-") and name != f"attempt-{record.attempt}"
+        name.startswith("attempt-") and not name.startswith(f"attempt-{record.attempt}-c")
     ):
         text = f"it belongs to attempt {record.attempt} of {record.episode}"
         findings.add(attempt.NAME, 0, "place", text)

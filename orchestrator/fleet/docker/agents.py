@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from ...coordinator.messages import AgentCommand, AgentStatus
+from ...coordinator.messages import AgentCommand, AgentStatus, slot_of
 from ...device.deadline import Deadline
 from ...errors import UsageError
 from . import containers, networks
@@ -144,7 +144,7 @@ class DockerAgents:
         return f"{how}; its last output: {output}" if output else how
 
     def _network(self, device: str) -> AgentNetwork:
-        return AgentNetwork(self._engine, self._owner, device.rpartition(".")[0])
+        return AgentNetwork(self._engine, self._owner, slot_of(device))
 
     def _name(self, device: str) -> str:
         return f"{self._owner.name}-{device}-agent"

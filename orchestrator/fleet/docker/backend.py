@@ -1,6 +1,6 @@
 """The Docker backend: a run's network, volume and pairs of containers on one engine.
 
-The network's gateway is this machine: the coordinator listens there. The workers' secret protects
+The network's gateway is this machine: the coordinator listens there. The workers' secrets protect
 it, since containers of other networks reach it too.
 """
 
@@ -26,13 +26,14 @@ from ..fact import OnFact
 from ..fleet import SlotFleet
 from ..port import FleetOrder
 from ..slot import Slot
+from . import containers
 from .agents import AgentImage, DockerAgents
 from .containers import ContainerLimits, Mount
 from .engine import Engine
 from .networks import make_network, make_volume, networks
-from .owner import IMAGE, Owner, owner
+from .owner import DEVICE, IMAGE, WORKER, Owner, owner
 from .pair import DockerPair
-from .pair_spec import WORKER_TOKEN, ContainerTemplate, DockerPairSettings
+from .pair_spec import ContainerTemplate, DockerPairSettings
 from .reaper import clear, clear_pairs, reap
 from .watch import AWAY_S, Watch
 
@@ -119,7 +120,7 @@ class DockerResources:
             device=ContainerTemplate(
                 self.backend.device_image,
                 ContainerLimits(limits.cpus, limits.memory_mb, limits.pids),
-                # Not the workers' secret: an agent may come to own the phone.
+                # Not its worker's secret: an agent may come to own the phone.
                 (Mount(f"{GIVEN_FOLDER}/{CONTROL_TOKEN}", str(given / CONTROL_TOKEN)),),
                 kvm=profile.kvm,
             ),
@@ -137,13 +138,19 @@ class DockerResources:
         given, profile = order.work / "given", self.backend.profile.name
         place = given / "images" / profile
         place.mkdir(parents=True)
-        (given / WORKER_TOKEN).write_text(order.secret)
         (given / CONTROL_TOKEN).write_text(secrets.token_urlsafe(24))
         write_lock(given / IMAGE_FILE, self.backend.lock)
         (place / PROFILE).write_bytes((images_folder() / profile / PROFILE).read_bytes())
         for path in (given, *given.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o444)
         return given
+
+    async def living(self) -> tuple[str, ...]:
+        found = await finish(lambda: containers.find(self.engine, self.owner.label))
+        running = {one.name for one in found if one.state == "running"}
+        workers = (name.removesuffix(WORKER) for name in running if name.endswith(WORKER))
+        pairs = sorted(name for name in workers if name + DEVICE in running)
+        return tuple(name.removeprefix(f"{self.owner.name}-") for name in pairs)
 
     async def salvage(self) -> bool:
         return not self.left.is_set() and bool(await finish(lambda: self._try(clear_pairs)))

@@ -20,6 +20,7 @@ from ..blocking import finish
 from ..container_layout import STAGING
 from ..fact import FactKind
 from ..slot import NoMorePairs, Slot
+from ..worker_token import worker_token
 from . import containers
 from .agents import AgentNetwork
 from .container_end import describe_end, end_cause, end_code
@@ -85,7 +86,8 @@ class DockerPair:
         return self._make()
 
     def _make(self) -> tuple[str, str]:
-        worker = containers.create(self._engine, self._settings.worker_spec(self._slot))
+        token = worker_token(self._settings.order, self._slot.device)
+        worker = containers.create(self._engine, self._settings.worker_spec(self._slot, token))
         containers.upload(self._engine, worker, STAGING, _folder(self._slot.name))
         if self._settings.agents:
             self._network.open(worker)

@@ -8,15 +8,20 @@ from pathlib import Path
 
 from ...pins.image_lock import IMAGE_FILE
 from ...worker.arguments import WorkerArguments
-from ..container_layout import CONTROL_PORT, CONTROL_TOKEN, DEVICE_DISK, GIVEN_FOLDER, STAGING
+from ..container_layout import (
+    CONTROL_PORT,
+    CONTROL_TOKEN,
+    DEVICE_DISK,
+    GIVEN_FOLDER,
+    STAGING,
+    WORKER_TOKEN,
+)
 from ..emulator_command import EmulatorCommand
 from ..port import FleetOrder
 from ..slot import Slot
 from .containers import ContainerLimits, ContainerSpec, Mount
 from .engine import Engine
 from .owner import DEVICE, SLOT, WORKER, Owner
-
-WORKER_TOKEN = "worker.token"  # in the folder GIVEN_FOLDER of a worker
 
 
 @dataclass(frozen=True)
@@ -46,10 +51,11 @@ class DockerPairSettings:
     logs: Path  # the workers' output; kept
     agents: bool  # whether the run's agent comes in an image
 
-    def worker_spec(self, slot: Slot) -> ContainerSpec:
+    def worker_spec(self, slot: Slot, token: Path) -> ContainerSpec:
+        """`token` is the file with its secret, on this machine."""
         arguments = WorkerArguments(
             coordinator=self.order.coordinator,
-            token_file=Path(GIVEN_FOLDER, WORKER_TOKEN),
+            token_file=Path(WORKER_TOKEN),
             device=slot.device,
             control_port=CONTROL_PORT,
             control_token_file=Path(GIVEN_FOLDER, CONTROL_TOKEN),
@@ -58,15 +64,15 @@ class DockerPairSettings:
             profile=self.profile,
             boot_s=self.order.boot_s,
         )
-        volume = Mount(STAGING, self.volume, volume=True)
-        return self._spec(self.worker, slot, WORKER, arguments.words(), self.network, volume)
+        mounts = (Mount(STAGING, self.volume, volume=True), Mount(WORKER_TOKEN, str(token)))
+        return self._spec(self.worker, slot, WORKER, arguments.words(), self.network, mounts)
 
     def device_spec(self, slot: Slot, worker: str) -> ContainerSpec:
         """In its worker's network namespace."""
         noise = EmulatorCommand((), self.order.noise)  # the rest of the command is in the image
         words = ["--linger", str(self.order.linger_s), "--", *noise.for_slot(slot.number)]
         namespace, disk = f"container:{worker}", Mount(DEVICE_DISK, volume=True)
-        return self._spec(self.device, slot, DEVICE, words, namespace, disk)
+        return self._spec(self.device, slot, DEVICE, words, namespace, (disk,))
 
     def container_name(self, slot: Slot, part: str) -> str:
         return f"{self.owner.name}-{slot.device}{part}"
@@ -78,7 +84,7 @@ class DockerPairSettings:
         part: str,
         command: list[str],
         network: str,
-        volume: Mount,
+        mounts: tuple[Mount, ...],
     ) -> ContainerSpec:
         return ContainerSpec(
             name=self.container_name(slot, part),
@@ -88,7 +94,7 @@ class DockerPairSettings:
             network=network,
             limits=template.limits,
             env=template.env,
-            mounts=(volume, *template.mounts),
+            mounts=(*mounts, *template.mounts),
             tmpfs=("/tmp",),
             kvm=template.kvm,
         )

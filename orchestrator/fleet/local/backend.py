@@ -23,7 +23,6 @@ from .pair import LocalPair, LocalPairSettings
 from .ports import MOST_PHONES
 
 WORKER = (sys.executable, "-m", "orchestrator.cli")
-WORKER_TOKEN = "worker.token"
 _WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", IMAGES_VARIABLE)
 
 
@@ -52,9 +51,6 @@ class LocalResources:
     host: str = "127.0.0.1"
 
     def fleet(self, order: FleetOrder, on_fact: OnFact) -> SlotFleet:
-        token = order.work / WORKER_TOKEN
-        token.touch(mode=0o600)
-        token.write_text(order.secret)
         settings = LocalPairSettings(
             order=order,
             golden=self.backend.golden,
@@ -63,12 +59,15 @@ class LocalResources:
             profile=self.backend.profile,
             worker=self.backend.worker,
             worker_env={name: os.environ[name] for name in _WORKER_VARIABLES if name in os.environ},
-            token_file=token,
             staging=self.run / STAGING,
             logs=self.run / "logs",
             seal_s=self.backend.seal_s,
         )
         return SlotFleet(LocalPairs(settings), order, on_fact)
+
+    async def living(self) -> tuple[str, ...]:
+        """None: they end with the process that started them."""
+        return ()
 
     async def salvage(self) -> bool:
         """Workers' staging is in the run's folder already."""

@@ -22,6 +22,7 @@ from ..blocking import finish
 from ..emulator_command import EmulatorCommand
 from ..port import FleetOrder
 from ..slot import Slot
+from ..worker_token import worker_token
 from .device import DeviceNotStarted, Golden, LocalDevice, device_env, tail
 from .process import WorkerProcess, exited, shell_exit_code
 
@@ -37,7 +38,6 @@ class LocalPairSettings:
     profile: str
     worker: tuple[str, ...]  # the program that takes a worker's arguments
     worker_env: Mapping[str, str]
-    token_file: Path  # the workers' secret
     staging: Path  # sealed bundles on their way; kept
     logs: Path  # the workers' output; kept
     seal_s: float  # for a worker to notice that its device is gone, and to send what it has
@@ -128,7 +128,7 @@ class LocalPair:
         staging.mkdir(parents=True, exist_ok=True)
         return WorkerArguments(
             coordinator=self._settings.order.coordinator,
-            token_file=self._settings.token_file,
+            token_file=worker_token(self._settings.order, self._slot.device),
             device=self._slot.device,
             control_port=device.control_port,
             control_token_file=device.token_file,

@@ -21,7 +21,14 @@ from ...cases.load import case_digest
 from ...cases.model import Case
 from ...coordinator.transitions import RunOpened
 from ...pins.image_lock import parse_ini
-from ...pins.run_manifest import AVD_KEYS, CAPABILITIES, MANIFEST, device_facts, plan_facts
+from ...pins.run_manifest import (
+    AVD_KEYS,
+    CAPABILITIES,
+    MANIFEST,
+    device_facts,
+    host_facts_of,
+    plan_facts,
+)
 from ...pins.sdk_tools import adb_release
 from ...plan.plan import Plan, PlannedCase, episode
 from ...plan.store import FILE as PLAN
@@ -95,6 +102,9 @@ def disagreements(
     for name, document in ((MANIFEST, manifest), (CAPABILITIES, capabilities)):
         if any(document["android"][key] != value for key, value in facts.items()):
             problems.append(f"{name}: its devices are not those in the journal")
+    hosts = host_facts_of(devices)
+    if any(capabilities["host"][key] != value for key, value in hosts.items()):
+        problems.append(f"{CAPABILITIES}: its host is not that of the devices in the journal")
     if reproducibility["limits"] != opened.settings["limits"]:
         problems.append(f"{MANIFEST}: its limits are not those in the journal")
     problems += [f"{MANIFEST}: {text}" for text in _differs_from_lock(manifest["android"])]

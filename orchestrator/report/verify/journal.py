@@ -8,11 +8,10 @@ another attempt, and every decision is the scheduler's. What depended on the coo
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
 from ...coordinator import schedule
-from ...coordinator.bundle_store import EPISODES
+from ...coordinator.bundle_store import attempt_folder, fenced_folder
 from ...coordinator.chain import JournalLine
 from ...coordinator.state import State, apply, new_state
 from ...coordinator.transitions import (
@@ -38,14 +37,17 @@ _FATAL = (LeaseGranted, LeaseReturned, AttemptLost, AttemptCommitted, EpisodeDec
 
 def replay(plan: Plan, lines: Iterable[JournalLine]) -> list[str]:
     """One sentence for each contradiction; the replay stops at a line that cannot be applied."""
-    state, problems = _state(plan, 1.0, 1), []
+    expected = {each.id: each.expected_s for each in plan.episodes}
+    state = new_state(plan.episodes, expected, lease_s=1.0, attempts=1)
+    problems: list[str] = []
     digest = plan.digest
     for line in lines:
         event, where = line.event, f"journal, line {line.seq}"
         if isinstance(event, RunOpened) and state.opened is None:
             limits = event.settings.get("limits", {})
             try:
-                state = _state(plan, float(limits["lease_s"]), int(limits["attempts"]))
+                state.lease_s = float(limits["lease_s"])
+                state.attempts = int(limits["attempts"])
             except (KeyError, TypeError, ValueError):
                 problems.append(
                     f"{where}: its limits do not state how many attempts an episode has"
@@ -60,12 +62,6 @@ def replay(plan: Plan, lines: Iterable[JournalLine]) -> list[str]:
     if state.opened is None:
         problems.append("journal: no line opens the run")
     return problems
-
-
-def _state(plan: Plan, lease_s: float, attempts: int) -> State:
-    return new_state(
-        plan.episodes, {each.id: each.expected_s for each in plan.episodes}, lease_s, attempts
-    )
 
 
 def _check(plan: Plan, digest: str, state: State, event: Event) -> list[str]:
@@ -128,7 +124,7 @@ def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) 
     if isinstance(event, AttemptLost) and event.judgement.outcome is not Outcome.INFRA_FAILED:
         return ["an attempt without a bundle can only be infra_failed"]
     if isinstance(event, AttemptCommitted):
-        wanted = f"{EPISODES}/{event.episode}/attempt-{event.attempt}"
+        wanted = attempt_folder(event.episode, event.attempt, state.claim)
         return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
     return []
 
@@ -139,8 +135,7 @@ def _fenced(state: State, event: AttemptFenced) -> list[str]:
         return ["its lease was never granted"]
     if event.token in state.leases or event.token in state.fenced:
         return ["its lease is open, or its bundle was fenced before"]
-    token = hashlib.sha256(event.token.encode()).hexdigest()[:16]
-    wanted = f"{EPISODES}/{event.episode}/fenced-{token}"
+    wanted = fenced_folder(event.episode, event.token, state.claim)
     return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
 
 

@@ -36,7 +36,7 @@ from ..build import NAME as REPORT
 from .attempts import PlannedQuestions, attempt_problems
 from .documents import disagreements, plan_problems
 from .journal import replay
-from .run_folder import RunFolder, added, latest_device_facts, scan
+from .run_folder import RunFolder, added, latest_device_facts, left_behind, scan
 
 _LONE_BUNDLE = "the run: a lone bundle is not compared with a journal or a plan"
 _NOT_SEALED = "journal: it is not sealed, so lines could have been cut from its end"
@@ -83,7 +83,8 @@ def verify_run(run: Path) -> Proof:
     in_segments, outside = _segments(run, found, read)
     problems += in_segments + replay(plan, read.lines) + _documents(run, plan, found, events)
     questions = PlannedQuestions(run, plan)
-    in_bundles, files = _bundles(run, found, attempts, questions)
+    left = left_behind(found, {event.bundle for event in attempts})
+    in_bundles, files = _bundles(run, found, attempts, questions, left)
     problems += in_bundles + _report(run)
     return Proof(
         tuple(problems),
@@ -91,7 +92,7 @@ def verify_run(run: Path) -> Proof:
         attempts=len(attempts),
         files=files + len(found.documents) + len(found.segments) + (run / REPORT).exists(),
         head=read.head,
-        outside=(*found.outside, *outside, *questions.unchecked),
+        outside=(*found.outside, *left, *outside, *questions.unchecked),
     )
 
 
@@ -103,12 +104,13 @@ def _segments(
     outside = []
     if read.torn and read.sealed:
         problems.append(f"{chain.FOLDER}: {read.torn} bytes follow the line that seals the run")
-    cut = {
-        line.event.sealed.name: line.event.sealed
-        for line in read.lines
-        if isinstance(line.event, SegmentOpened) and line.event.sealed
-    }
+    opened = [line.event for line in read.lines if isinstance(line.event, SegmentOpened)]
+    cut = {event.sealed.name: event.sealed for event in opened if event.sealed}
+    written = {chain.segment_name(event.claim) for event in opened}
     for name in found.segments:
+        if Path(name).name not in written:
+            outside.append(f"{name}: of a coordinator that had lost its claim, or never opened it")
+            continue
         sealed = cut.get(Path(name).name)
         extra = (run / name).stat().st_size - sealed.length if sealed else 0
         if sealed and extra < sealed.cut:
@@ -153,6 +155,7 @@ def _bundles(
     found: RunFolder,
     attempts: list[AttemptCommitted | AttemptFenced],
     questions: PlannedQuestions,
+    left: list[str],
 ) -> tuple[list[str], int]:
     def check(event: AttemptCommitted | AttemptFenced) -> tuple[list[str], int]:
         if event.bundle not in found.bundles:
@@ -164,16 +167,13 @@ def _bundles(
         problems = problems or attempt_problems(folder, event, questions)
         return [f"{event.bundle}/{problem}" for problem in problems], files
 
-    def check_aside(name: str) -> tuple[list[str], int]:
+    def check_left(name: str) -> tuple[list[str], int]:
         problems, files = _bundle_files(run / name)
-        if not problems and not manifest.digest(run / name).startswith(name.rpartition("-")[2]):
-            problems = [f"{manifest.NAME}: is not the one that its folder's name states"]
         return [f"{name}/{problem}" for problem in problems], files
 
-    asides = [name for name in found.bundles if name in found.outside]
     # Hashing releases the interpreter lock.
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        results = [*threads.map(check, attempts), *threads.map(check_aside, asides)]
+        results = [*threads.map(check, attempts), *threads.map(check_left, left)]
     problems = [problem for found_here, _ in results for problem in found_here]
     return problems, sum(files for _, files in results)
 

@@ -1,12 +1,14 @@
 """Sorts the files of a run's folder by what proves them: journal chain, manifest or seal.
 
     journal/NNNNNN.jsonl                       the journal's hash chain
-    episodes/<episode>/attempt-<n>/            its manifest, whose digest is in the journal
-    episodes/<episode>/fenced-<hash>/          the same; never scored
-    episodes/<episode>/aside-<n>-<digest>/     its name; not in the journal, so outside the proof
+    episodes/<episode>/attempt-<n>-c<claim>/   its manifest, whose digest is in the journal
+    episodes/<episode>/fenced-<hash>-c<claim>/ the same; never scored
     report.json                                computed again
-    worker.token, admin.token                  nothing: secrets of a served run, outside the proof
+    secrets/                                   nothing: those of a served run, outside the proof
     everything else                            the seal: its sha256 is in the journal's last line
+
+Outside the proof is what coordinators before the last one left without a line in the journal:
+bundles, and what was arriving.
 
 A file that is not in this table was added; a file that the seal or a manifest names and that does
 not exist was removed.
@@ -25,15 +27,17 @@ from typing import Any
 
 from ...coordinator.bundle_store import EPISODES, INCOMING
 from ...coordinator.chain import FOLDER as JOURNAL
+from ...coordinator.claims import FOLDER as CLAIMS
 from ...coordinator.transitions import DeviceStarted, Event
 from ...files import file_sha256
 from ..build import NAME as REPORT
 
-SECRETS = ("worker.token", "admin.token")
+SECRETS = "secrets"
 _SEGMENT = re.compile(r"\d{6}\.jsonl")
-_BUNDLE = re.compile(r"(attempt-\d+|fenced-[0-9a-f]{16}|aside-\d+-[0-9a-f]{16})")
+_BUNDLE = re.compile(r"(?:attempt-\d+|fenced-[0-9a-f]{16})-c(\d+)")
+_ARRIVING = re.compile(rf"{INCOMING}/(\d+)")
 # Created whenever a run starts or resumes, and possibly empty.
-_FOLDERS = frozenset({JOURNAL, EPISODES, INCOMING, "logs", "staging"})
+_FOLDERS = frozenset({CLAIMS, JOURNAL, EPISODES, INCOMING, SECRETS, "logs", "staging"})
 _SLOT = re.compile(r"staging/(slot-\d+|salvaged-\d+\.slot-\d+)")
 
 
@@ -43,7 +47,7 @@ class RunFolder:
 
     documents: list[str] = field(default_factory=list)  # files that the seal covers
     segments: list[str] = field(default_factory=list)
-    bundles: list[str] = field(default_factory=list)  # folders
+    bundles: dict[str, int] = field(default_factory=dict)  # folder -> its claim
     outside: list[str] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)  # except those that every run has
     unexpected: list[str] = field(default_factory=list)  # one sentence each
@@ -67,6 +71,8 @@ def scan(run: Path) -> RunFolder:
         if stat.S_ISDIR(status.st_mode):
             if parts[0] == EPISODES and len(parts) == 3:
                 _add_bundle(found, name, parts[2])
+            elif _ARRIVING.fullmatch(name):
+                _add_arriving(found, run, name)
             elif name not in _FOLDERS and not _SLOT.fullmatch(name):
                 found.folders.append(name)
         elif not stat.S_ISREG(status.st_mode):
@@ -76,7 +82,7 @@ def scan(run: Path) -> RunFolder:
                 found.segments.append(name)
             else:
                 found.unexpected.append(f"{name}: this file does not belong to the run")
-        elif name in SECRETS:
+        elif parts[0] == SECRETS:
             found.outside.append(name)
         elif name != REPORT:
             found.documents.append(name)
@@ -84,19 +90,31 @@ def scan(run: Path) -> RunFolder:
 
 
 def _add_bundle(found: RunFolder, name: str, own: str) -> None:
-    if not _BUNDLE.fullmatch(own):
+    match = _BUNDLE.fullmatch(own)
+    if match is None:
         found.unexpected.append(f"{name}: this folder does not belong to the run")
-        return
-    found.bundles.append(name)
-    if own.startswith("aside-"):
-        found.outside.append(name)
+    else:
+        found.bundles[name] = int(match[1])
+
+
+def _add_arriving(found: RunFolder, run: Path, name: str) -> None:
+    """Of a coordinator that was killed; it removes the folder when it ends."""
+    with suppress(FileNotFoundError):
+        if os.listdir(run / name):
+            found.outside.append(name)
+
+
+def left_behind(found: RunFolder, journaled: Collection[str]) -> list[str]:
+    """The bundles without a line that a coordinator before the last one stored."""
+    last = max((int(Path(name).stem) for name in found.segments), default=0)
+    return [name for name, claim in found.bundles.items() if name not in journaled and claim < last]
 
 
 def added(
     found: RunFolder, sealed: Collection[str], bundles: Collection[str], episodes: Iterable[str]
 ) -> list[str]:
     """What was added to the folder: neither the seal, the journal nor the plan names it."""
-    problems = list(found.unexpected)
+    problems, left = list(found.unexpected), left_behind(found, bundles)
     problems += [
         f"{name}: this file does not belong to the run"
         for name in found.documents
@@ -105,7 +123,7 @@ def added(
     problems += [
         f"{name}: no line of the journal names this bundle"
         for name in found.bundles
-        if name not in bundles and name not in found.outside
+        if name not in bundles and name not in left
     ]
     # An episode's folder is created before its first bundle is verified.
     known = {f"{EPISODES}/{id}" for id in episodes}
@@ -118,7 +136,8 @@ def added(
 
 
 def _walk(run: Path, below: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Folders and files in the order of their names; bundles are not entered."""
+    """Folders and files in the order of their names; bundles and what is arriving are not
+    entered."""
     with os.scandir(run / below) as entries:
         names = sorted(entry.name for entry in entries)
     for name in names:
@@ -127,5 +146,6 @@ def _walk(run: Path, below: str) -> Iterator[tuple[str, os.stat_result]]:
             status = (run / path).lstat()
             yield path, status
             inside = path.startswith(f"{EPISODES}/") and path.count("/") == 2
+            inside = inside or _ARRIVING.fullmatch(path) is not None
             if stat.S_ISDIR(status.st_mode) and not inside:
                 yield from _walk(run, path)

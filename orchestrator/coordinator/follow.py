@@ -1,0 +1,108 @@
+"""Follows a run from elsewhere: copies its journal as it grows, and reads its state.
+
+The copy is the journal itself, byte by byte, so it is verified as the journal is, and a broken
+connection costs nothing: the next call goes on where the copy ends.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from ..device.retry import coordinator_policy
+from ..errors import EmufarmError
+from .chain import parse_line, segment_name
+from .client import CoordinatorAway
+from .ledger import SegmentLength
+from .messages import TOKEN_HEADER
+from .transitions import Event
+
+_ANSWER_S = 30.0  # beyond the time that a request waits
+_AWAY = frozenset({502, 503, 504})
+
+
+class AdminClient:
+    """A client with the admins' secret. Every call may be repeated, and is while the coordinator is
+    away, for a bounded time."""
+
+    def __init__(self, url: str, secret: str, away_s: float = 60.0) -> None:
+        headers = {TOKEN_HEADER: secret}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=_ANSWER_S, trust_env=False)
+        self._retry = coordinator_policy(away_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def state(self) -> dict[str, Any]:
+        return dict(self._get("/v1/state").json())
+
+    def segments(self, after: int, wait: int) -> list[SegmentLength]:
+        answer = self._get("/v1/journal", {"after": after, "wait": wait}, wait + _ANSWER_S)
+        return [SegmentLength(each["claim"], each["length"]) for each in answer.json()]
+
+    def segment(self, claim: int, start: int) -> bytes:
+        return self._get(f"/v1/journal/{claim}", {"from": start}).content
+
+    def _get(
+        self, path: str, query: dict[str, int] | None = None, seconds: float = _ANSWER_S
+    ) -> httpx.Response:
+        return self._retry(lambda: self._ask(path, query or {}, seconds))
+
+    def _ask(self, path: str, query: dict[str, int], seconds: float) -> httpx.Response:
+        try:
+            answer = self._http.get(path, params=query, timeout=seconds)
+        except httpx.TransportError as error:
+            text = f"the coordinator at {self._http.base_url} does not answer: {error!r}"
+            raise CoordinatorAway(text) from error
+        if answer.status_code in _AWAY:
+            raise CoordinatorAway(f"the coordinator does not answer {path}: {answer.text[:200]}")
+        if answer.status_code != httpx.codes.OK:
+            raise EmufarmError(f"the coordinator refused {path}: {answer.text[:200]}")
+        return answer
+
+
+class JournalCopy:
+    """A run's journal in a folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._known = sum(_whole_lines(path) for path in folder.glob("*.jsonl"))
+
+    def update(self, client: AdminClient, wait: int) -> list[Event]:
+        """The events that were added since; it waits for some at most these seconds."""
+        events = []
+        for segment in client.segments(self._known, wait):
+            path = self._folder / segment_name(segment.claim)
+            have = path.stat().st_size if path.exists() else 0
+            if have > segment.length:
+                raise EmufarmError(f"{path} is longer than the coordinator's: it is another run's")
+            while have < segment.length:
+                piece = client.segment(segment.claim, have)
+                if not piece:
+                    raise CoordinatorAway(f"the coordinator gave nothing of {path.name}")
+                _append(path, piece)
+                have += len(piece)
+                self._known += len(piece)
+                events += [parse_line(path, 0, line)[1] for line in piece.splitlines(keepends=True)]
+        return events
+
+
+def _whole_lines(path: Path) -> int:
+    """How long the copy is, once the torn line of a copy that was interrupted is cut."""
+    length = path.read_bytes().rfind(b"\n") + 1
+    os.truncate(path, length)
+    return length
+
+
+def _append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

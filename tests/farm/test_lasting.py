@@ -1,0 +1,159 @@
+"""A coordinator whose pairs outlive it leaves them, and its successor adopts them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from orchestrator.coordinator import chain
+from orchestrator.coordinator.claims import claim_run
+from orchestrator.coordinator.client import CoordinatorClient
+from orchestrator.coordinator.credentials import Secrets, WorkerKey
+from orchestrator.coordinator.messages import Lease
+from orchestrator.coordinator.transitions import (
+    AttemptCommitted,
+    AttemptLost,
+    EpisodeDecided,
+    Event,
+    LeaseReturned,
+)
+from orchestrator.errors import EmufarmError, RunInterrupted
+from orchestrator.farm import documents
+from orchestrator.farm.execute import Lasting, execute
+from orchestrator.farm.run_events import ignore
+from tests.coordinator.runs import a_bundle, a_plan
+from tests.farm.test_execute import Backend, Deed, Fleet, a_job
+from tests.ports import even_port
+
+SECRETS = Secrets(WorkerKey("a key"), "an admin")
+
+
+@pytest.fixture(autouse=True)
+def no_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These runs have no manifest to which facts of their devices could be added."""
+    monkeypatch.setattr(documents, "record_devices", lambda run: None)
+
+
+class Cluster:
+    """One coordinator after another, on one address."""
+
+    def __init__(self, folder: Path, episodes: int = 1) -> None:
+        self.folder = folder
+        self.plan = a_plan(episodes)
+        self.port = even_port()
+        self.interrupted = asyncio.Event()
+        self.cancelled = asyncio.Event()
+        self.fleet: Fleet | None = None
+
+    async def coordinator(self, deed: Deed, *alive: str) -> bool:
+        self.interrupted.clear()
+        backend = Backend(deed, alive=alive)
+        url = f"http://127.0.0.1:{self.port}"
+        lasting = Lasting(SECRETS, self.port, url, self.cancelled)
+        try:
+            job = a_job(self.folder, backend, self.plan, 1)
+            return await execute(job, ignore, self.interrupted, lasting)
+        finally:
+            (self.fleet,) = backend.fleets
+
+    def events(self) -> list[Event]:
+        return [line.event for line in chain.read(self.folder / "run" / "journal").lines]
+
+
+def worker_of(fleet: Fleet) -> CoordinatorClient:
+    secret = SECRETS.workers.secret("slot-00.1")
+    return CoordinatorClient(fleet.order.coordinator, secret, worker="w", away_s=0.0)
+
+
+async def forever(fleet: Fleet) -> None:
+    await asyncio.Event().wait()
+
+
+async def leased(cluster: Cluster) -> Lease:
+    """By a worker whose coordinator is then asked to stop."""
+    leases: list[Lease] = []
+
+    async def lease_and_interrupt(fleet: Fleet) -> None:
+        leases.append(await fleet.lease("slot-00.1"))
+        cluster.interrupted.set()
+        await forever(fleet)
+
+    with pytest.raises(RunInterrupted):
+        await cluster.coordinator(lease_and_interrupt)
+    return leases[0]
+
+
+async def test_a_worker_that_lives_goes_on_under_its_lease(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+    lease = await leased(cluster)
+    assert cluster.fleet is not None
+    assert cluster.fleet.left
+    bundle = a_bundle(tmp_path / "b", lease, "slot-00.1")
+
+    async def go_on(fleet: Fleet) -> None:
+        assert fleet.order.adopted == ("slot-00.1",)
+        assert fleet.order.first_numbers == {"slot-00": 2}
+        assert fleet.order.coordinator == f"http://127.0.0.1:{cluster.port}"
+        with worker_of(fleet) as client:
+            assert await asyncio.to_thread(client.renew, lease.token) == lease.expires_s
+            await asyncio.to_thread(client.commit, lease.token, bundle)
+
+    assert await cluster.coordinator(go_on, "slot-00.1")
+    assert cluster.fleet is not None
+    assert not cluster.fleet.left  # all is decided: it was ended
+    events = cluster.events()
+    assert sum(isinstance(event, EpisodeDecided) for event in events) == 1
+    (committed,) = [event for event in events if isinstance(event, AttemptCommitted)]
+    assert (committed.attempt, committed.token) == (1, lease.token)
+    assert not any(isinstance(event, LeaseReturned | AttemptLost) for event in events)
+
+
+async def test_a_device_that_was_gone_when_its_coordinator_came_back_was_lost(
+    tmp_path: Path,
+) -> None:
+    cluster = Cluster(tmp_path)
+    lease = await leased(cluster)
+
+    async def stop(fleet: Fleet) -> None:
+        cluster.interrupted.set()
+        await forever(fleet)
+
+    with pytest.raises(RunInterrupted):
+        await cluster.coordinator(stop)
+    (lost,) = [event for event in cluster.events() if isinstance(event, AttemptLost)]
+    assert (lost.token, lost.judgement.reason) == (lease.token, "host_lost")
+    assert "gone when the coordinator came back" in lost.judgement.text
+
+
+async def test_only_cancelling_ends_the_pairs(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+
+    async def cancel(fleet: Fleet) -> None:
+        cluster.cancelled.set()
+        await forever(fleet)
+
+    assert not await cluster.coordinator(cancel)
+    assert cluster.fleet is not None
+    assert not cluster.fleet.left
+
+
+async def test_a_coordinator_that_lost_its_claim_leaves_the_pairs_to_the_one_that_has_it(
+    tmp_path: Path,
+) -> None:
+    cluster = Cluster(tmp_path)
+
+    async def lose(fleet: Fleet) -> None:
+        claim_run(tmp_path / "run")
+        with (
+            worker_of(fleet) as client,
+            pytest.raises(EmufarmError, match="another coordinator"),
+        ):
+            await asyncio.to_thread(client.lease, 0)
+        await forever(fleet)
+
+    with pytest.raises(EmufarmError, match="run by another coordinator now"):
+        await cluster.coordinator(lose)
+    assert cluster.fleet is not None
+    assert cluster.fleet.left
