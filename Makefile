@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 # Tests wait on sockets more than they compute.
-TEST_WORKERS ?= 3
+TEST_WORKERS ?= 4
 VENV := .venv
 BACKEND ?= auto
 SEED ?= 0
@@ -34,7 +34,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker engine lint format schemas index lock dist clean
+.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes engine cluster lint format schemas index lock dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -65,6 +65,12 @@ e2e-docker: $(DEVELOP) ## All that needs a Docker engine; as root it installs an
 
 engine: $(DEVELOP) ## A Docker engine for you to try things on, as root, until Ctrl-C; says how to use it
 	@$(BIN)/python tests/e2e/engine.py
+
+e2e-kubernetes: $(DEVELOP) ## All that needs a Kubernetes cluster; as root it builds and starts one, in minutes the first time
+	@$(BIN)/pytest -m kubernetes
+
+cluster: $(DEVELOP) ## A Kubernetes cluster of two nodes for you to try things on, as root, until Ctrl-C (NODES=0: without)
+	@$(BIN)/python -m tests.e2e.cluster run $(if $(NODES),--nodes $(NODES))
 
 lint: $(DEVELOP) ## Check format, style, types, layers and Dockerfiles
 	@$(BIN)/ruff format --check
