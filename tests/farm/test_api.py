@@ -55,6 +55,9 @@ INTERRUPTED = """
 import os, signal
 from orchestrator import Journaled, RunInterrupted, resume, run
 
+# What a shell starts in the background ignores Ctrl-C, and so would this script.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 def show(event):
     print(getattr(event, "text", ""), flush=True)
     if isinstance(event, Journaled):
