@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..worker.arguments import WorkerArguments
+from ..worker.arguments import WorkerArguments, WorkerExit
 from ..worker.process import run_worker
 
 
@@ -22,6 +22,10 @@ def worker(
     profile: Annotated[str, typer.Option(help="The image's profile.")],
     boot_s: Annotated[float, typer.Option(help="Seconds that the device has to boot.")],
     tied: Annotated[bool, typer.Option("--tied", help="End when stdin does.")] = False,
+    exit_file: Annotated[
+        Path | None,
+        typer.Option(help="Gets the exit code, which is 0 then: a Pod restarts any other."),
+    ] = None,
 ) -> None:
     """Run attempts on one device until every episode is decided.
 
@@ -31,6 +35,10 @@ def worker(
     """
     arguments = WorkerArguments(
         coordinator, token_file, device, control_port, control_token_file, staging, lock, profile,
-        boot_s, tied,
+        boot_s, tied, exit_file,
     )  # fmt: skip
-    raise typer.Exit(run_worker(arguments, typer.echo))
+    code = run_worker(arguments, typer.echo)
+    if exit_file is not None:
+        exit_file.write_text(str(int(code)))
+        code = WorkerExit.ALL_DECIDED
+    raise typer.Exit(code)

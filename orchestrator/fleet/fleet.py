@@ -35,6 +35,10 @@ class Pairs(Protocol):
         pair can be made."""
         ...
 
+    def committed(self, device: str) -> None:
+        """This device's worker committed an attempt."""
+        ...
+
     def leave(self) -> None:
         """From now on a cancelled pair stays as it is. CannotLeave where that is impossible."""
         ...
@@ -91,6 +95,7 @@ class SlotFleet:
         for slot in self._lives:
             if slot.device == device:
                 slot.committed()
+                self._pairs.committed(device)
 
     async def end(self) -> None:
         _raise_first(await self._end())

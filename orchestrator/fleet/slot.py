@@ -40,7 +40,7 @@ class Slot:
         self.number = number
         self.name = slot_name(number)
         self.device = ""  # <slot>.<n>: the n-th device in this slot
-        self.state = "starting"  # starting | running | finished | given_up | stopped
+        self.state = "starting"  # starting | queued | running | finished | given_up | stopped
         self.reason = ""  # of the last trouble
         self._starts = starts
         self._next = first

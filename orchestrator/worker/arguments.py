@@ -29,10 +29,11 @@ class WorkerArguments:
     profile: str  # the image's
     boot_s: float  # the run's limit for the device's boot; a lease brings the other limits
     tied: bool = False  # the worker ends when its stdin does, and so with its parent
+    exit_file: Path | None = None  # gets the exit code of a worker that leaves; its own is 0 then
 
     def words(self) -> list[str]:
         """What follows `emufarm` on the command line."""
-        values = asdict(self)
+        values = {name: value for name, value in asdict(self).items() if value is not None}
         tied = ["--tied"] if values.pop("tied") else []
         options = ((f"--{name.replace('_', '-')}", str(value)) for name, value in values.items())
         return ["worker", *(word for option in options for word in option), *tied]

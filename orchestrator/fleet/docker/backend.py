@@ -196,6 +196,9 @@ class DockerPairs:
         pair = DockerPair(slot, self._settings, self._watch, self._threads, self._left)
         return await pair.run()
 
+    def committed(self, device: str) -> None:
+        """Nothing: all devices are on one machine."""
+
     def leave(self) -> None:
         self._left.set()
 

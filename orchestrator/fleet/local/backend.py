@@ -93,6 +93,9 @@ class LocalPairs:
     async def run_pair(self, slot: Slot) -> bool:
         return await LocalPair(slot, self._settings, self._threads).run()
 
+    def committed(self, device: str) -> None:
+        """Nothing: all devices are on one machine."""
+
     def leave(self) -> None:
         raise CannotLeave("local devices and workers end with this process: end the fleet instead")
 

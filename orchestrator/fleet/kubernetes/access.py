@@ -1,0 +1,95 @@
+"""Reaches a cluster's API server as a kubeconfig, or a Pod's service account, says.
+
+The only module that imports the `kubernetes` package, which knows kubeconfigs, exec plugins and
+service accounts. Requests are plain JSON over httpx (api.py): its models would be built for
+thousands of Pods at every look.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from kubernetes import client, config
+
+from ...errors import UsageError
+
+ANSWER_S = 30.0
+_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+@dataclass(frozen=True)
+class ClusterAccess:
+    """A server, and who asks it."""
+
+    server: str
+    namespace: str  # the context's own; "" where it names none
+    configuration: Any
+
+    def client(self, path: str = "") -> httpx.Client:
+        """For requests below this path."""
+        return httpx.Client(base_url=self.server + path, **self._options())
+
+    def async_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(base_url=self.server, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "verify": _tls(self.configuration),
+            "auth": _TokenAuth(self.configuration),
+            "timeout": ANSWER_S,
+            "trust_env": False,
+            "limits": httpx.Limits(max_connections=64, max_keepalive_connections=16),
+        }
+
+
+class _TokenAuth(httpx.Auth):
+    """The token may change while a process lives: an exec plugin or the kubelet renews it."""
+
+    def __init__(self, configuration: Any) -> None:
+        self._configuration = configuration
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        for setting in self._configuration.auth_settings().values():
+            request.headers[setting["key"]] = setting["value"]
+        yield request
+
+
+def kubeconfig_access(context: str = "", kubeconfig: Path | None = None) -> ClusterAccess:
+    """As KUBECONFIG or ~/.kube/config says; UsageError where that names no cluster."""
+    file, wanted = str(kubeconfig) if kubeconfig else None, context or None
+    configuration = client.Configuration()
+    try:
+        contexts, active = config.list_kube_config_contexts(file)
+        config.load_kube_config(file, wanted, client_configuration=configuration)
+    except (config.ConfigException, OSError) as error:
+        raise UsageError(
+            f"no cluster can be reached: {error}; name one with KUBECONFIG and --context"
+        ) from error
+    chosen = next((one for one in contexts if one["name"] == context), active)
+    namespace = str((chosen.get("context") or {}).get("namespace") or "")
+    return ClusterAccess(configuration.host.rstrip("/"), namespace, configuration)
+
+
+def pod_access() -> ClusterAccess:
+    """As the service account of this Pod; UsageError outside a cluster."""
+    configuration = client.Configuration()
+    try:
+        config.load_incluster_config(client_configuration=configuration)
+        namespace = _NAMESPACE.read_text().strip()
+    except (config.ConfigException, OSError) as error:
+        raise UsageError(f"this is no Pod with a service account: {error}") from error
+    return ClusterAccess(configuration.host.rstrip("/"), namespace, configuration)
+
+
+def _tls(configuration: Any) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    if not configuration.verify_ssl:  # as the kubeconfig says: insecure-skip-tls-verify
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context

@@ -1,0 +1,157 @@
+"""The Kubernetes backend: a run's pairs are Pods of one namespace, owned by its FarmRun.
+
+They outlive the coordinator that made them. A successor lists those that live, and goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from ...errors import EmufarmError
+from ...events.notify import Notify
+from ...files import json_bytes
+from ...pins.image_lock import ImageLock
+from ...pins.profile import Profile
+from ..fact import OnFact
+from ..fleet import SlotFleet
+from ..port import FleetOrder
+from ..slot import Slot
+from . import names
+from .access import ClusterAccess
+from .api import PODS, SECRETS, Json, KubernetesApi
+from .nodes import NodeHistory
+from .pair import KubernetesPair, PairContext, StartFailed
+from .pod_spec import PodSettings, given_files
+from .pod_status import read_pod
+from .watch import PodWatch
+
+DEVICE = "device"
+
+
+@dataclass(frozen=True)
+class KubernetesBackend:
+    access: ClusterAccess
+    namespace: str
+    owner: Mapping[str, Any]  # the ownerReference to the run's FarmRun
+    template: Mapping[str, Any]  # of the PodTemplate emufarm-device
+    device_image: str  # by digest
+    worker_image: str
+    lock: ImageLock
+    profile: Profile
+    profile_text: str  # its file
+    seal_s: float = 60.0
+    pending_s: float = 600.0
+    name: str = "kubernetes"
+
+    def resources(self, run: Path, notify: Notify, *, adopt: bool = False) -> KubernetesResources:
+        return KubernetesResources(self, run, notify, adopt=adopt)
+
+
+class KubernetesResources:
+    """The run's Pods. Those that an earlier coordinator left go first, unless they are adopted."""
+
+    host = "0.0.0.0"  # workers reach the coordinator through its Service
+
+    def __init__(
+        self, backend: KubernetesBackend, run: Path, notify: Notify, *, adopt: bool
+    ) -> None:
+        self._backend = backend
+        self._run = run.name
+        self._logs = run / "logs"
+        self._notify = notify
+        self._adopt = adopt
+        self._left = asyncio.Event()
+        self._api = KubernetesApi(backend.access, backend.namespace)
+
+    async def __aenter__(self) -> Self:
+        names.require_run_name(self._run)
+        try:
+            if not self._adopt:
+                await self._clear()
+        except BaseException:
+            await self._api.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            if not self._left.is_set():
+                await self._clear()
+        except EmufarmError as error:
+            self._notify(f"something of this run stays in the cluster: {error}")
+        finally:
+            await self._api.__aexit__()
+
+    def fleet(self, order: FleetOrder, on_fact: OnFact) -> SlotFleet:
+        backend, nodes = self._backend, NodeHistory()
+        settings = PodSettings(
+            run=self._run,
+            owner=backend.owner,
+            template=backend.template,
+            device_image=backend.device_image,
+            worker_image=backend.worker_image,
+            profile=backend.profile,
+            given=given_files(json_bytes(backend.lock.as_json()).decode(), backend.profile_text),
+            order=order,
+        )
+        watch = PodWatch(self._api, names.run_selector(self._run), self._notify)
+        context = PairContext(
+            self._api, watch, settings, nodes, self._logs, self._notify, backend.seal_s,
+            backend.pending_s, self._left,
+        )  # fmt: skip
+        return SlotFleet(KubernetesPairs(context), order, on_fact)
+
+    async def living(self) -> tuple[str, ...]:
+        found = []
+        for pod in await self._pods():
+            view = read_pod(pod)
+            if view.device_started and view.worker_running and view.gone is None:
+                found.append(pod["metadata"]["labels"][names.DEVICE])
+        return tuple(sorted(found))
+
+    async def salvage(self) -> bool:
+        """What a dead Pod's worker had sealed was sent when its Pod ended."""
+        return False
+
+    async def _pods(self) -> list[Json]:
+        return (await self._api.listed(PODS, names.run_selector(self._run, DEVICE)))[0]
+
+    async def _clear(self) -> None:
+        for pod in await self._pods():
+            name = pod["metadata"]["name"]
+            await self._api.delete(PODS, name, 0)
+            await self._api.delete(SECRETS, name)
+
+
+class KubernetesPairs:
+    """The pairs of a fleet of Pods, and the watch that sees them change."""
+
+    agents = None
+
+    def __init__(self, context: PairContext) -> None:
+        self._context = context
+
+    async def open(self) -> None:
+        self._context.logs.mkdir(parents=True, exist_ok=True)
+
+    async def watch(self) -> None:
+        await self._context.watch.run()
+
+    async def run_pair(self, slot: Slot) -> bool:
+        try:
+            return await KubernetesPair(slot, self._context).run()
+        except StartFailed:
+            return False
+
+    def committed(self, device: str) -> None:
+        self._context.nodes.worked(self._context.placed.get(device, ""))
+
+    def leave(self) -> None:
+        self._context.left.set()
+
+    async def close(self) -> None:
+        """Its watch was cancelled, and nothing else is open."""

@@ -1,0 +1,34 @@
+"""Names and labels of a run's objects in a cluster. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from ...errors import UsageError
+
+RUN, SLOT, DEVICE = "emufarm.dev/run", "emufarm.dev/slot", "emufarm.dev/device"
+COMPONENT = "app.kubernetes.io/component"
+_RUN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
+
+
+def require_run_name(name: str) -> None:
+    """UsageError where Pods and labels cannot have this name in theirs."""
+    if not _RUN_NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is no name for a run on a cluster: give at most 40 small letters, digits "
+            "and hyphens, with a letter or digit at both ends"
+        )
+
+
+def run_object(run: str) -> str:
+    return f"emufarm-{run}"
+
+
+def device_object(run: str, device: str) -> str:
+    """Of a device's Pod and Secret; a device is called <slot>.<n>, and never twice the same."""
+    return f"{run_object(run)}-{device.replace('.', '-')}"
+
+
+def run_selector(run: str, component: str = "") -> str:
+    own = f"{RUN}={run}"
+    return f"{own},{COMPONENT}={component}" if component else own

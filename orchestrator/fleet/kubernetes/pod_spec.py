@@ -1,0 +1,160 @@
+"""A device's Pod and Secret: a PodTemplate of the cluster, with the names of one device filled in.
+
+Pure. What a template says stays as it is, so that an operator's patches count.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...coordinator.messages import slot_of
+from ...errors import UsageError
+from ...pins.image_lock import IMAGE_FILE
+from ...pins.profile import FILE as PROFILE_FILE
+from ...pins.profile import Profile
+from ...worker.arguments import WorkerArguments
+from ..container_layout import CONTROL_PORT, CONTROL_TOKEN, STAGING
+from ..emulator_command import EmulatorCommand
+from ..port import FleetOrder
+from ..slot import device_numbers
+from . import names
+from .api import Json
+
+GIVEN = Path("/run/worker")  # all that a worker is given
+WORKER_TOKEN = "worker.token"
+EXIT_FILE = Path("/dev/termination-log")  # the kubelet makes it the worker's last message
+_HOSTNAME = "kubernetes.io/hostname"
+
+
+@dataclass(frozen=True)
+class PodSettings:
+    """What all device Pods of a run have in common."""
+
+    run: str
+    owner: Mapping[str, Any]  # the ownerReference to its FarmRun
+    template: Mapping[str, Any]  # of a PodTemplate: metadata and spec
+    device_image: str  # by digest
+    worker_image: str
+    profile: Profile
+    given: Mapping[str, str]  # file name -> content, of every device's Secret: lock and profile
+    order: FleetOrder
+
+    def pod(self, device: str, avoided: Collection[str] = ()) -> Json:
+        """`avoided` are nodes that it must not be on. UsageError where the template lacks a part
+        that is filled in."""
+        body: Json = copy.deepcopy(dict(self.template))
+        try:
+            return self._filled(body, device, avoided)
+        except (KeyError, StopIteration, TypeError) as error:
+            raise UsageError(
+                f"the PodTemplate emufarm-device lacks {error}: apply k8s/ of this version again"
+            ) from error
+
+    def secret(self, device: str, control_token: str) -> Json:
+        tokens = {WORKER_TOKEN: self.order.key.secret(device), CONTROL_TOKEN: control_token}
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": self._metadata({}, device),
+            "stringData": {**self.given, **tokens},
+        }
+
+    def staging(self, device: str) -> Path:
+        """Where its worker keeps attempts; on a shared volume it is this device's alone."""
+        return Path(STAGING, self.run, device)
+
+    def _filled(self, body: Json, device: str, avoided: Collection[str]) -> Json:
+        spec: Json = body["spec"]
+        phone, worker = (
+            _named(spec["initContainers"], "device"),
+            _named(spec["containers"], "worker"),
+        )
+        number = device_numbers(device)[0]
+        noise = EmulatorCommand((), self.order.noise).for_slot(number)
+        phone["image"], worker["image"] = self.device_image, self.worker_image
+        phone["args"] = ["--linger", str(self.order.linger_s), "--", *noise]
+        worker["args"] = self._arguments(device).words()
+        self._give_resources(phone)
+        _named(spec["volumes"], "device-disk").setdefault("emptyDir", {}).setdefault(
+            "sizeLimit", f"{self._disk_mb}Mi"
+        )
+        name = names.device_object(self.run, device)
+        for volume in ("given-device", "given-worker"):
+            secret = _named(spec["volumes"], volume)["secret"]
+            secret["secretName"] = name
+            for item in secret["items"]:
+                item["path"] = item["path"].replace("filled-in", self.profile.name)
+        if avoided:
+            _avoid(spec, avoided)
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": self._metadata(body.get("metadata") or {}, device),
+            "spec": spec,
+        }
+
+    def _metadata(self, given: Json, device: str) -> Json:
+        own = {names.RUN: self.run, names.SLOT: slot_of(device), names.DEVICE: device}
+        return {
+            **given,
+            "name": names.device_object(self.run, device),
+            "labels": {**(given.get("labels") or {}), **own},
+            "ownerReferences": [dict(self.owner)],
+        }
+
+    @property
+    def _disk_mb(self) -> int:
+        """Its copy of the AVD, and as much again for what it writes."""
+        return 2 * self.profile.resources.disk_mb
+
+    def _give_resources(self, container: Json) -> None:
+        """The profile's, the same as requests and limits; a value of the template wins."""
+        limits = self.profile.resources
+        own = {
+            "cpu": f"{math.ceil(limits.cpus * 1000)}m",
+            "memory": f"{limits.memory_mb}Mi",
+            "ephemeral-storage": f"{self._disk_mb + 256}Mi",
+        }
+        given = container.setdefault("resources", {})
+        for part in ("requests", "limits"):
+            given[part] = {**own, **(given.get(part) or {})}
+
+    def _arguments(self, device: str) -> WorkerArguments:
+        return WorkerArguments(
+            coordinator=self.order.coordinator,
+            token_file=GIVEN / WORKER_TOKEN,
+            device=device,
+            control_port=CONTROL_PORT,
+            control_token_file=GIVEN / CONTROL_TOKEN,
+            staging=self.staging(device),
+            lock=GIVEN / IMAGE_FILE,
+            profile=self.profile.name,
+            boot_s=self.order.boot_s,
+            exit_file=EXIT_FILE,
+        )
+
+
+def given_files(lock: str, profile: str) -> dict[str, str]:
+    """By the names under which a device's Secret has them."""
+    return {IMAGE_FILE: lock, PROFILE_FILE: profile}
+
+
+def _named(parts: list[Json], name: str) -> Json:
+    try:
+        return next(part for part in parts if part["name"] == name)
+    except StopIteration:
+        raise KeyError(name) from None
+
+
+def _avoid(spec: Json, nodes: Collection[str]) -> None:
+    """Added to every term that there is: terms are alternatives."""
+    rule = {"key": _HOSTNAME, "operator": "NotIn", "values": sorted(nodes)}
+    affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
+    required = affinity.setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
+    for term in required.setdefault("nodeSelectorTerms", [{}]):
+        term["matchExpressions"] = [*(term.get("matchExpressions") or []), rule]

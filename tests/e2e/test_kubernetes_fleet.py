@@ -1,0 +1,369 @@
+"""A fleet of Pods names every cause by which the cluster takes a device away, and goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from orchestrator.fleet.kubernetes import names
+from orchestrator.fleet.kubernetes.api import PODS, SECRETS, Json, Kind
+from orchestrator.outcome import Cause
+from tests.e2e.cluster.cluster import Cluster
+from tests.e2e.pods_by_hand import (
+    DIGEST,
+    IMAGE,
+    RUNNING,
+    PodsByHand,
+    condition,
+    container,
+    ended_with,
+    pods_by_hand,
+    status,
+)
+from tests.e2e.test_manifests import farm
+from tests.fleet.contract import ended, states, until
+
+__all__ = ["farm"]
+
+pytestmark = pytest.mark.kubernetes
+QUOTAS = Kind("api/v1", "resourcequotas")
+
+
+@pytest_asyncio.fixture
+async def hand(farm: Cluster, tmp_path: Path) -> AsyncIterator[PodsByHand]:
+    async with pods_by_hand(farm, tmp_path) as made:
+        yield made
+
+
+def disrupted(by: str, **more: Any) -> Json:
+    return status(phase="Failed", conditions=[condition("DisruptionTarget", by)], **more)
+
+
+def lost_device(code: int, reason: str = "Error") -> Json:
+    """Restarted in its Pod by the kubelet; its worker has not noticed yet."""
+    return status(device=container("device", RUNNING, restarts=1, last=ended_with(code, reason)))
+
+
+def crashed_worker(code: int, reason: str = "Error") -> Json:
+    return status(worker=container("worker", RUNNING, restarts=1, last=ended_with(code, reason)))
+
+
+def left_with(code: int) -> Json:
+    return status(
+        worker=container("worker", ended_with(0, "Completed", str(code))), phase="Succeeded"
+    )
+
+
+ROWS: list[tuple[str, Json, str, Cause, int | None]] = [
+    ("preempted", disrupted("PreemptionByScheduler"), "device_lost", Cause.PREEMPTED, None),
+    ("taint", disrupted("DeletionByTaintManager"), "device_lost", Cause.NODE_LOST, None),
+    ("drained", disrupted("EvictionByEvictionAPI"), "device_lost", Cause.EVICTED, None),
+    ("collected", disrupted("DeletionByPodGC"), "device_lost", Cause.NODE_LOST, None),
+    (
+        "pressure", disrupted("TerminationByKubelet", reason="Evicted"), "device_lost",
+        Cause.EVICTED, None,
+    ),
+    (
+        "own limit", status(phase="Failed", reason="Evicted", message="Pod ephemeral local storage "
+        "usage exceeds the total limit of containers 1Gi."), "device_lost", Cause.STORAGE, None,
+    ),
+    (
+        "queue", status(conditions=[condition("TerminationTarget", "WorkloadEvicted")],
+        phase="Failed"), "device_lost", Cause.PREEMPTED, None,
+    ),
+    (
+        "shutdown", status(phase="Failed", reason="Terminated"), "device_lost",
+        Cause.NODE_SHUTDOWN, None,
+    ),
+    (
+        "deadline", status(phase="Failed", reason="DeadlineExceeded"), "device_lost",
+        Cause.DEADLINE, None,
+    ),
+    ("hidden", left_with(143), "device_lost", Cause.STORAGE, None),
+    ("memory", lost_device(137, "OOMKilled"), "device_lost", Cause.OUT_OF_MEMORY, 137),
+    ("killed", lost_device(137), "device_lost", Cause.KILLED, 137),
+    ("crashed", lost_device(139), "device_lost", Cause.CRASHED, 139),
+    ("aborted", lost_device(134), "device_lost", Cause.CRASHED, 134),
+    ("unusable", left_with(3), "device_lost", Cause.UNUSABLE, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "cause", "code"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+)
+async def test_a_lost_pod_is_reported_with_its_cause_and_replaced(
+    hand: PodsByHand, state: Json, kind: str, cause: Cause, code: int | None
+) -> None:
+    """Its whole status is kept, because the cluster forgets it."""
+    async with hand.fleet() as fleet:
+        await hand.write(await hand.running("slot-00.1"), state)
+        fact = await hand.fact()
+        assert (fact.kind, fact.device) == (kind, "slot-00.1")
+        assert (fact.cause, fact.exit_code) == (cause, code)
+        await hand.running("slot-00.2")
+        await until(lambda: states(fleet) == ["running"])
+        assert (hand.folder.parent / hand.run / "logs" / "slot-00.1.pod.json").exists()
+    assert hand.facts.empty()
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("UnexpectedAdmissionError", Cause.REJECTED),
+        ("OutOfcpu", Cause.REJECTED),
+        ("NodeAffinity", Cause.REJECTED),
+    ],
+)
+async def test_a_pod_that_its_kubelet_rejects_did_not_start(
+    hand: PodsByHand, reason: str, cause: Cause
+) -> None:
+    async with hand.fleet():
+        name = await hand.bound("slot-00.1")
+        await hand.write(name, {"phase": "Failed", "reason": reason, "message": "no room"})
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause) == ("device_not_started", cause)
+        await hand.made("slot-00.2")
+
+
+async def test_a_phone_that_never_comes_up_is_reported_with_its_code(hand: PodsByHand) -> None:
+    async with hand.fleet(starts=1) as fleet:
+        name = await hand.bound("slot-00.1")
+        waiting = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}}
+        device = container("device", waiting, restarts=1, last=ended_with(1), started=False)
+        worker = container("worker", {"waiting": {"reason": "PodInitializing"}}, started=False)
+        await hand.write(name, status(device, worker, phase="Pending"))
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause, fact.exit_code) == ("device_not_started", Cause.EXITED, 1)
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+
+
+async def test_a_worker_that_leaves_with_0_ends_its_slot(hand: PodsByHand) -> None:
+    async with hand.fleet() as fleet:
+        await hand.write(await hand.running("slot-00.1"), left_with(0))
+        await ended(fleet)
+        assert states(fleet) == ["finished"]
+    assert hand.facts.empty()
+
+
+async def test_a_crashed_worker_is_restarted_in_its_pod_and_replaced_the_second_time(
+    hand: PodsByHand,
+) -> None:
+    async with hand.fleet():
+        name = await hand.running("slot-00.1")
+        await hand.write(name, crashed_worker(7))
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause, fact.exit_code) == ("worker_lost", Cause.EXITED, 7)
+        assert [pod["metadata"]["name"] for pod in await hand.pods()] == [name]
+        again = container("worker", RUNNING, restarts=2, last=ended_with(137))
+        await hand.write(name, status(worker=again))
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause, fact.exit_code) == ("worker_lost", Cause.KILLED, 137)
+        await hand.made("slot-00.2")
+
+
+@pytest.mark.parametrize(
+    "reason", ["InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull"]
+)
+async def test_what_no_other_pod_would_do_better_ends_the_slot_with_a_sentence(
+    hand: PodsByHand, reason: str
+) -> None:
+    async with hand.fleet() as fleet:
+        name = await hand.bound("slot-00.1")
+        waiting = {"waiting": {"reason": reason, "message": "couldn't use it"}}
+        device = container("device", waiting, started=False) | {"imageID": ""}
+        await hand.write(name, status(device, phase="Pending", containerStatuses=[]))
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause) == ("device_not_started", Cause.CONFIG_ERROR)
+        assert "couldn't use it" in fact.text
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+
+
+async def test_an_image_that_cannot_be_pulled_is_said_and_given_up_in_time(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
+    hand.pending_s = 2.0
+    async with hand.fleet() as fleet:
+        name = await hand.bound("slot-00.1")
+        waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
+        device = container("device", waiting, started=False) | {"imageID": ""}
+        await hand.write(name, status(device, phase="Pending", containerStatuses=[]))
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+    assert any("slot-00.1 waits" in line and "manifest unknown" in line for line in hand.notices)
+    assert (await hand.fact()).cause is Cause.IMAGE_ERROR
+
+
+async def test_without_a_node_it_waits_while_another_device_is_at_work(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
+    hand.pending_s = 1.0
+    no_room = condition("PodScheduled", "Unschedulable", "False", "0/2 nodes are available")
+    async with hand.fleet(devices=2) as fleet:
+        await hand.running("slot-00.1")
+        await until(lambda: "running" in states(fleet))
+        name = await hand.made("slot-01.1")
+        await hand.write(name, {"phase": "Pending", "conditions": [no_room]})
+        await until(lambda: any("0/2 nodes" in line for line in hand.notices))
+        await asyncio.sleep(1.5)  # longer than the time that a fleet without a device has
+        assert states(fleet) == ["running", "starting"]
+    assert hand.facts.empty()
+
+
+async def test_a_queued_pod_is_waited_for_without_limit(hand: PodsByHand) -> None:
+    hand.pending_s = 0.5
+    hand.template["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+    async with hand.fleet() as fleet:
+        await hand.made("slot-00.1")
+        await until(lambda: states(fleet) == ["queued"])
+        await asyncio.sleep(1.5)
+        assert states(fleet) == ["queued"]
+    assert hand.facts.empty()
+
+
+async def test_another_image_than_was_asked_for_is_no_device(hand: PodsByHand) -> None:
+    async with hand.fleet() as fleet:
+        name = await hand.bound("slot-00.1")
+        other = IMAGE.replace(DIGEST, "sha256:" + "1" * 64)
+        device = container("device", RUNNING, started=False) | {"imageID": other}
+        waiting = container("worker", {"waiting": {"reason": "PodInitializing"}}, started=False)
+        await hand.write(name, status(device, waiting, phase="Pending"))
+        fact = await hand.fact()
+        assert fact.text.startswith("pin_mismatch")
+        await ended(fleet)
+
+
+async def test_pods_of_a_lost_node_are_removed_by_force(hand: PodsByHand) -> None:
+    """Its kubelet will never confirm their end."""
+    hand.dead_nodes.add("node-x")
+    async with hand.fleet():
+        name = await hand.running("slot-00.1")
+        target = condition("DisruptionTarget", "DeletionByTaintManager")
+        await hand.write(name, status(conditions=[target]))
+        await hand.api.delete(PODS, name)
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause) == ("device_lost", Cause.NODE_LOST)
+        await hand.made("slot-00.2")
+
+
+async def test_a_pod_that_somebody_deletes_is_replaced(hand: PodsByHand) -> None:
+    async with hand.fleet():
+        name = await hand.running("slot-00.1")
+        await hand.api.delete(PODS, name)
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause) == ("device_lost", Cause.REMOVED)
+        await hand.made("slot-00.2")
+
+
+async def test_a_node_is_avoided_after_three_faults_in_a_row(hand: PodsByHand) -> None:
+    async with hand.fleet(starts=9):
+        for number in (1, 2, 3):
+            await hand.write(await hand.running(f"slot-00.{number}"), lost_device(139))
+            await hand.fact()
+        name = await hand.made("slot-00.4")
+        pod = await hand.api.get(PODS, name)
+        assert pod is not None
+        affinity = pod["spec"]["affinity"]["nodeAffinity"]
+        (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+        (rule,) = term["matchExpressions"]
+        assert (rule["operator"], rule["values"]) == ("NotIn", ["node-x"])
+        assert any("node-x is avoided" in line for line in hand.notices)
+
+
+async def test_a_fleet_grows_and_shrinks_where_no_lease_is_held(hand: PodsByHand) -> None:
+    async with hand.fleet(devices=2) as fleet:
+        for device in ("slot-00.1", "slot-01.1"):
+            await hand.running(device)
+        await until(lambda: states(fleet) == ["running", "running"])
+        await fleet.resize(1, busy={"slot-01.1"})
+        assert states(fleet) == ["stopped", "running"]
+        labels = [pod["metadata"]["labels"][names.DEVICE] for pod in await hand.pods()]
+        assert labels == ["slot-01.1"]
+        await fleet.resize(2)
+        await hand.running("slot-02.1")
+        await until(lambda: states(fleet) == ["stopped", "running", "running"])
+    assert hand.facts.empty()
+
+
+async def test_pods_outlive_their_coordinator_and_are_adopted_by_the_next(
+    hand: PodsByHand,
+) -> None:
+    async with hand.fleet() as fleet:
+        name = await hand.running("slot-00.1")
+        await until(lambda: states(fleet) == ["running"])
+        await fleet.leave()
+    (before,) = await hand.pods()
+    async with hand.fleet(adopt=True) as fleet:
+        await until(lambda: states(fleet) == ["running"])
+        (pod,) = await hand.pods()
+        assert pod["metadata"]["uid"] == before["metadata"]["uid"]
+        await hand.write(name, left_with(0))
+        await ended(fleet)
+        assert states(fleet) == ["finished"]
+    assert hand.facts.empty()
+
+
+async def test_an_api_server_that_is_away_costs_no_device(hand: PodsByHand, farm: Cluster) -> None:
+    async with hand.fleet() as fleet:
+        name = await hand.running("slot-00.1")
+        await until(lambda: states(fleet) == ["running"])
+        await asyncio.to_thread(farm.stop_api)
+        await until(lambda: any("cannot be watched" in line for line in hand.notices))
+        await asyncio.to_thread(farm.start_api)
+        await hand.write(name, lost_device(139))
+        assert (await hand.fact()).cause is Cause.CRASHED
+        await hand.made("slot-00.2")
+
+
+async def test_a_quota_is_waited_for(hand: PodsByHand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
+    hand.pending_s = 3.0
+    quota = {
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
+        "spec": {"hard": {"pods": "0"}},
+    }  # fmt: skip
+    await hand.api.create(QUOTAS, quota)
+    try:
+        async with hand.fleet() as fleet:
+            await ended(fleet)
+            assert states(fleet) == ["given_up"]
+    finally:
+        await hand.api.delete(QUOTAS, "none")
+    assert any("exceeded quota" in line for line in hand.notices)
+    fact = await hand.fact()
+    assert (fact.kind, fact.cause) == ("device_not_started", Cause.UNSCHEDULABLE)
+
+
+async def test_a_pod_that_admission_refuses_is_refused_with_its_sentence(hand: PodsByHand) -> None:
+    hand.template["spec"]["hostNetwork"] = True
+    async with hand.fleet() as fleet:
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+    fact = await hand.fact()
+    assert (fact.kind, fact.cause) == ("device_not_started", Cause.CONFIG_ERROR)
+    assert "PodSecurity" in fact.text
+
+
+async def test_a_device_has_a_secret_of_its_own_which_goes_with_it(hand: PodsByHand) -> None:
+    """Its phone sees the control token only."""
+    async with hand.fleet():
+        name = await hand.made("slot-00.1")
+        secret, pod = await hand.api.get(SECRETS, name), await hand.api.get(PODS, name)
+        assert secret is not None
+        assert pod is not None
+        assert secret["metadata"]["ownerReferences"][0]["name"] == hand.run
+        assert set(secret["data"]) == {
+            "worker.token", "control.token", "image.lock.json", "profile.yaml"
+        }  # fmt: skip
+        volumes = {one["name"]: one for one in pod["spec"]["volumes"]}
+        seen = [item["key"] for item in volumes["given-device"]["secret"]["items"]]
+        assert seen == ["control.token"]
+    assert await hand.api.get(SECRETS, name) is None
