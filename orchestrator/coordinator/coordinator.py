@@ -74,6 +74,7 @@ class Coordinator:
         *,
         alone: bool,
     ) -> None:
+        self.folder = run
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)

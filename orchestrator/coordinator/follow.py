@@ -1,4 +1,4 @@
-"""Follows a run from elsewhere: copies its journal as it grows, and reads its state.
+"""Follows a run from elsewhere: copies its journal as it grows, reads its state and its files.
 
 The copy is the journal itself, byte by byte, so it is verified as the journal is, and a broken
 connection costs nothing: the next call goes on where the copy ends.
@@ -7,8 +7,9 @@ connection costs nothing: the next call goes on where the copy ends.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import httpx
 
@@ -21,7 +22,9 @@ from .messages import TOKEN_HEADER
 from .transitions import Event
 
 _ANSWER_S = 30.0  # beyond the time that a request waits
+_FILE_S = 120.0  # between two pieces of a file
 _AWAY = frozenset({502, 503, 504})
+UrlQuery = Mapping[str, str | int]
 
 
 class AdminClient:
@@ -49,22 +52,48 @@ class AdminClient:
     def segment(self, claim: int, start: int) -> bytes:
         return self._get(f"/v1/journal/{claim}", {"from": start}).content
 
+    def file(self, name: str) -> bytes:
+        """A document of the run's folder."""
+        return self._get("/v1/file", {"name": name}, _FILE_S).content
+
+    def bundle(self, folder: str, target: IO[bytes]) -> None:
+        """Writes the archive of a stored bundle to this file."""
+        self._retry(lambda: self._download("/v1/bundle", {"folder": folder}, target))
+
+    def _download(self, path: str, query: UrlQuery, target: IO[bytes]) -> None:
+        target.seek(0)
+        target.truncate()
+        try:
+            with self._http.stream("GET", path, params=query, timeout=_FILE_S) as answer:
+                if answer.status_code != httpx.codes.OK:
+                    answer.read()
+                _require_ok(answer, path)
+                for piece in answer.iter_bytes():
+                    target.write(piece)
+        except httpx.TransportError as error:
+            raise CoordinatorAway(f"the coordinator went away during {path}: {error!r}") from error
+        target.seek(0)
+
     def _get(
-        self, path: str, query: dict[str, int] | None = None, seconds: float = _ANSWER_S
+        self, path: str, query: UrlQuery | None = None, seconds: float = _ANSWER_S
     ) -> httpx.Response:
         return self._retry(lambda: self._ask(path, query or {}, seconds))
 
-    def _ask(self, path: str, query: dict[str, int], seconds: float) -> httpx.Response:
+    def _ask(self, path: str, query: UrlQuery, seconds: float) -> httpx.Response:
         try:
             answer = self._http.get(path, params=query, timeout=seconds)
         except httpx.TransportError as error:
             text = f"the coordinator at {self._http.base_url} does not answer: {error!r}"
             raise CoordinatorAway(text) from error
-        if answer.status_code in _AWAY:
-            raise CoordinatorAway(f"the coordinator does not answer {path}: {answer.text[:200]}")
-        if answer.status_code != httpx.codes.OK:
-            raise EmufarmError(f"the coordinator refused {path}: {answer.text[:200]}")
+        _require_ok(answer, path)
         return answer
+
+
+def _require_ok(answer: httpx.Response, path: str) -> None:
+    if answer.status_code in _AWAY:
+        raise CoordinatorAway(f"the coordinator does not answer {path}: {answer.text[:200]}")
+    if answer.status_code != httpx.codes.OK:
+        raise EmufarmError(f"the coordinator refused {path}: {answer.text[:200]}")
 
 
 class JournalCopy:

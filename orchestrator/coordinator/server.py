@@ -2,7 +2,8 @@
 
     POST /v1/lease, /v1/renew, /v1/return, /v1/device, /v1/agent    a worker's secret
     POST /v1/commit                                                 a worker's or the admins'
-    GET  /v1/state, /v1/journal, POST /v1/device_lost               the admins' secret
+    GET  /v1/state, /v1/journal, /v1/file, /v1/bundle               the admins' secret
+    POST /v1/device_lost                                            likewise
     GET  /healthz                                                   no secret
 
 A worker's secret says which device it is of: no request names its device. Every refusal is one
@@ -26,9 +27,10 @@ from starlette.routing import Route
 
 from ..errors import EmufarmError, UsageError
 from ..evidence.archive import BadArchive
-from .admin_api import AdminHandlers
+from .admin_api import LossHandlers, ReadingHandlers
 from .coordinator import Coordinator, LeaseEnded, NoSuchLease, NotYourLease
 from .credentials import Secrets
+from .finished_run import RunSource
 from .http_body import check_length, read_body, too_long
 from .ledger import CoordinatorStopped, RunAlreadySealed
 from .messages import (
@@ -41,6 +43,7 @@ from .messages import (
     RenewRequest,
     ReturnRequest,
 )
+from .run_files import NoSuchFile
 
 BUNDLE_LIMIT = 512 << 20
 BUNDLE_S = 600.0
@@ -52,6 +55,7 @@ _BACKLOG = 1024
 STATUS = {
     BadArchive: 422,
     NoSuchLease: 404,
+    NoSuchFile: 404,
     NotYourLease: 403,
     LeaseEnded: 410,
     RunAlreadySealed: 410,
@@ -76,6 +80,24 @@ async def listening(
     coordinator: Coordinator, secrets: Secrets, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncIterator[str]:
     """Serves the API while its block runs, and yields its base URL. Port 0 picks a free port."""
+    app = make_app(coordinator, secrets)
+    async with _serving(app, host, port, coordinator.hang_up) as url:
+        yield url
+
+
+@asynccontextmanager
+async def reading(
+    run: RunSource, secrets: Secrets, host: str = "127.0.0.1", port: int = 0
+) -> AsyncIterator[str]:
+    """Serves a run that has ended, to be read, as `listening` serves a coordinator."""
+    async with _serving(make_reading_app(run, secrets), host, port, lambda: None) as url:
+        yield url
+
+
+@asynccontextmanager
+async def _serving(
+    app: Starlette, host: str, port: int, hang_up: Callable[[], None]
+) -> AsyncIterator[str]:
     try:
         opened = socket.create_server((host, port), backlog=_BACKLOG)
     except OSError as error:
@@ -87,7 +109,7 @@ async def listening(
         # create_server, whose protocol is 0; and without it each answer waits 40 ms for an ACK.
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(
-            make_app(coordinator, secrets),
+            app,
             http="httptools",
             ws="none",
             lifespan="off",
@@ -102,16 +124,14 @@ async def listening(
         try:
             yield f"http://{host}:{opened.getsockname()[1]}"
         finally:
-            coordinator.hang_up()
+            hang_up()
             server.should_exit = True
             await serving
 
 
 def make_app(coordinator: Coordinator, secrets: Secrets) -> Starlette:
-    handlers, admins = WorkerHandlers(coordinator), AdminHandlers(coordinator)
-
-    def admin(given: str) -> str | None:
-        return ADMIN if secrets.is_admin(given) else None
+    handlers, losses = WorkerHandlers(coordinator), LossHandlers(coordinator)
+    admin = _admin(secrets)
 
     def worker(given: str) -> str | None:
         return secrets.workers.device(given)
@@ -127,14 +147,42 @@ def make_app(coordinator: Coordinator, secrets: Secrets) -> Starlette:
             Route("/v1/return", _guarded(handlers.give_back, worker), methods=["POST"]),
             Route("/v1/device", _guarded(handlers.device, worker), methods=["POST"]),
             Route("/v1/agent", _guarded(handlers.agent, worker), methods=["POST"]),
-            Route("/v1/state", _guarded(admins.state, admin), methods=["GET"]),
-            Route("/v1/journal", _guarded(admins.journal, admin), methods=["GET"]),
-            Route("/v1/journal/{claim:int}", _guarded(admins.segment, admin), methods=["GET"]),
-            Route("/v1/device_lost", _guarded(admins.device_lost, admin), methods=["POST"]),
+            Route("/v1/device_lost", _guarded(losses.device_lost, admin), methods=["POST"]),
             Route("/healthz", handlers.health, methods=["GET"]),
+            *_reading(coordinator, secrets),
         ],
         exception_handlers={HTTPException: _http_error, Exception: _bug},
     )
+
+
+def make_reading_app(run: RunSource, secrets: Secrets) -> Starlette:
+    """For a run that has ended: it can be read, and nothing else."""
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"ok": True})
+
+    return Starlette(
+        routes=[Route("/healthz", health, methods=["GET"]), *_reading(run, secrets)],
+        exception_handlers={HTTPException: _http_error, Exception: _bug},
+    )
+
+
+def _reading(run: RunSource, secrets: Secrets) -> list[Route]:
+    admins, admin = ReadingHandlers(run), _admin(secrets)
+    handlers = {
+        "/v1/state": admins.state,
+        "/v1/journal": admins.journal,
+        "/v1/journal/{claim:int}": admins.segment,
+        "/v1/file": admins.file,
+        "/v1/bundle": admins.bundle,
+    }
+    return [
+        Route(path, _guarded(handler, admin), methods=["GET"]) for path, handler in handlers.items()
+    ]
+
+
+def _admin(secrets: Secrets) -> Callable[[str], str | None]:
+    return lambda given: ADMIN if secrets.is_admin(given) else None
 
 
 class WorkerHandlers:

@@ -18,7 +18,7 @@ from orchestrator.fleet.fact import DeviceFact
 from orchestrator.fleet.fleet import SlotFleet
 from orchestrator.fleet.kubernetes import names
 from orchestrator.fleet.kubernetes.access import ClusterAccess, kubeconfig_access
-from orchestrator.fleet.kubernetes.api import PODS, Json, Kind, KubernetesApi
+from orchestrator.fleet.kubernetes.api import PODS, Json, KubernetesApi, ObjectKind
 from orchestrator.fleet.kubernetes.backend import KubernetesBackend
 from orchestrator.fleet.port import FleetOrder
 from orchestrator.pins.profile import FILE, images_folder, load_profile
@@ -31,7 +31,7 @@ TEMPLATE = ROOT / "k8s" / "base" / "pod-templates" / "device.yaml"
 NAMESPACE, PROFILE = "emufarm", "sim-api34"
 DIGEST = "sha256:" + "0" * 64
 IMAGE = f"registry.test/it@{DIGEST}"
-FARM_RUNS = Kind("apis/emufarm.dev/v1alpha1", "farmruns")
+FARM_RUNS = ObjectKind("apis/emufarm.dev/v1alpha1", "farmruns")
 T0 = "2026-01-01T00:00:00Z"
 
 
@@ -149,7 +149,7 @@ class PodsByHand:
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }  # fmt: skip
-        await self.api.create(Kind(PODS.api, f"pods/{name}/binding"), body)
+        await self.api.create(ObjectKind(PODS.api, f"pods/{name}/binding"), body)
         return name
 
     async def running(self, device: str, node: str = "node-x") -> str:

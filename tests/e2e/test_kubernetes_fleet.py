@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from orchestrator.fleet.kubernetes import names
-from orchestrator.fleet.kubernetes.api import PODS, SECRETS, Json, Kind
+from orchestrator.fleet.kubernetes.api import PODS, SECRETS, Json, ObjectKind
 from orchestrator.outcome import Cause
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.pods_by_hand import (
@@ -31,7 +31,7 @@ from tests.fleet.contract import ended, states, until
 __all__ = ["farm"]
 
 pytestmark = pytest.mark.kubernetes
-QUOTAS = Kind("api/v1", "resourcequotas")
+QUOTAS = ObjectKind("api/v1", "resourcequotas")
 
 
 @pytest_asyncio.fixture

@@ -25,16 +25,16 @@ _AWAY = frozenset({429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Kind:
+class ObjectKind:
     """A kind of namespaced objects, as paths spell it."""
 
     api: str
     plural: str
 
 
-PODS = Kind("api/v1", "pods")
-SECRETS = Kind("api/v1", "secrets")
-EVENTS = Kind("api/v1", "events")
+PODS = ObjectKind("api/v1", "pods")
+SECRETS = ObjectKind("api/v1", "secrets")
+EVENTS = ObjectKind("api/v1", "events")
 
 
 class ClusterAway(EmufarmError):
@@ -64,7 +64,7 @@ class KubernetesApi:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def get(self, kind: Kind, name: str) -> Json | None:
+    async def get(self, kind: ObjectKind, name: str) -> Json | None:
         try:
             return await self._ask("GET", self._path(kind, name))
         except ClusterRefused as error:
@@ -72,7 +72,7 @@ class KubernetesApi:
                 return None
             raise
 
-    async def listed(self, kind: Kind, selector: str) -> tuple[list[Json], str]:
+    async def listed(self, kind: ObjectKind, selector: str) -> tuple[list[Json], str]:
         """All objects with these labels, and the version from which a watch goes on."""
         query = {"labelSelector": selector, "limit": str(PAGE)}
         found: list[Json] = []
@@ -84,15 +84,15 @@ class KubernetesApi:
                 return found, str(about.get("resourceVersion") or "")
             query["continue"] = about["continue"]
 
-    async def create(self, kind: Kind, body: Json) -> Json:
+    async def create(self, kind: ObjectKind, body: Json) -> Json:
         return await self._ask("POST", self._path(kind), body=body)
 
-    async def patch(self, kind: Kind, name: str, body: Json, part: str = "") -> Json:
+    async def patch(self, kind: ObjectKind, name: str, body: Json, part: str = "") -> Json:
         """A merge patch of the object, or of its `part`, such as its status."""
         path = self._path(kind, name) + (f"/{part}" if part else "")
         return await self._ask("PATCH", path, body=body, media="application/merge-patch+json")
 
-    async def delete(self, kind: Kind, name: str, grace_s: int | None = None) -> None:
+    async def delete(self, kind: ObjectKind, name: str, grace_s: int | None = None) -> None:
         """Nothing where it is gone already. With 0, nobody waits for its containers to end."""
         body: Json = {"kind": "DeleteOptions", "apiVersion": "v1"}
         if grace_s is not None:
@@ -103,7 +103,7 @@ class KubernetesApi:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
 
-    async def watch(self, kind: Kind, selector: str, version: str) -> AsyncIterator[Json]:
+    async def watch(self, kind: ObjectKind, selector: str, version: str) -> AsyncIterator[Json]:
         """What changes after this version, for some minutes. ClusterRefused with the status 410
         where the server has forgotten the version."""
         query = {
@@ -162,7 +162,7 @@ class KubernetesApi:
         found: Json = answer.json()
         return found
 
-    def _path(self, kind: Kind, name: str = "") -> str:
+    def _path(self, kind: ObjectKind, name: str = "") -> str:
         place = f"/{kind.api}/namespaces/{self.namespace}/{kind.plural}"
         return f"{place}/{name}" if name else place
 

@@ -1,0 +1,94 @@
+"""Pulls a run from its coordinator: journal, bundles and documents, each verified as it comes.
+
+A pull that was broken off goes on where it ended: the journal says what is missing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+
+from ..coordinator import chain
+from ..coordinator.follow import AdminClient, JournalCopy
+from ..coordinator.transitions import AttemptCommitted, AttemptFenced, Event, RunSealed
+from ..errors import EmufarmError
+from ..evidence import archive, manifest
+from ..files import file_sha256, write_atomically
+from .run_events import Journaled, OnEvent
+
+WAIT_S = 20  # for a line that is added to the journal, in one request
+_AT_ONCE = 4  # bundles that are on their way
+
+
+class PulledBroken(EmufarmError):
+    """What came is not what the journal vouches for."""
+
+
+def pull(
+    client: AdminClient, folder: Path, on_event: OnEvent, stop: Callable[[], bool] = lambda: False
+) -> bool:
+    """Until the run is sealed and all of it is in this folder, or `stop` holds; whether it is
+    sealed. PulledBroken where a bundle or a document is another than the journal says;
+    CoordinatorAway where nobody answers any more."""
+    copy = JournalCopy(folder / chain.FOLDER)
+    known = [line.event for line in chain.read(folder / chain.FOLDER).lines]
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pull") as threads:
+        sealed = _take(client, folder, known, threads)
+        while sealed is None:
+            events = copy.update(client, WAIT_S)
+            sealed = _take(client, folder, events, threads)
+            for event in events:
+                on_event(Journaled(event))
+            if sealed is None and not events and stop():
+                return False
+    _take_documents(client, folder, sealed)
+    return True
+
+
+def _take(
+    client: AdminClient, folder: Path, events: Iterable[Event], threads: ThreadPoolExecutor
+) -> RunSealed | None:
+    """Fetches the bundles of these events; the run's seal, where it is among them."""
+    sealed, coming = None, []
+    for event in events:
+        if isinstance(event, AttemptCommitted | AttemptFenced):
+            coming.append(threads.submit(_take_bundle, client, folder, event))
+        elif isinstance(event, RunSealed):
+            sealed = event
+    for bundle in coming:
+        bundle.result()
+    return sealed
+
+
+def _take_bundle(
+    client: AdminClient, folder: Path, event: AttemptCommitted | AttemptFenced
+) -> None:
+    target = folder / event.bundle
+    if target.is_dir():  # it has its name once it is whole
+        return
+
+    def accept(place: Path) -> None:
+        if manifest.digest(place) != event.manifest:
+            raise PulledBroken(f"{event.bundle} is another bundle than the journal names")
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile() as packed:
+        client.bundle(event.bundle, packed)
+        archive.unpack(packed, target, accept)
+
+
+def _take_documents(client: AdminClient, folder: Path, sealed: RunSealed) -> None:
+    """Those that the seal names, as they were sealed."""
+    for name, digest in sealed.files.items():
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise PulledBroken(f"the seal names {name!r}, which is no file of a run")
+        target = folder / path
+        if target.is_file() and file_sha256(target) == digest:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, [client.file(name)])
+        if file_sha256(target) != digest:
+            raise PulledBroken(f"{name} is another file than the one that was sealed")

@@ -1,0 +1,173 @@
+"""A pulled run is the coordinator's own, byte by byte, also after a pull that was broken off."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient
+from orchestrator.coordinator.finished_run import FinishedRun
+from orchestrator.coordinator.follow import AdminClient
+from orchestrator.coordinator.messages import Lease
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening, reading
+from orchestrator.coordinator.transitions import AttemptCommitted
+from orchestrator.errors import EmufarmError
+from orchestrator.farm.pull import PulledBroken, pull
+from orchestrator.farm.run_events import Journaled, RunEvent, ignore
+from orchestrator.files import file_sha256, tree
+from tests.coordinator.conftest import SECRETS
+from tests.coordinator.runs import SETTINGS, a_bundle, a_plan
+
+EPISODES = 3
+T = TypeVar("T")
+
+
+def admin(url: str, away_s: float = 5.0) -> AdminClient:
+    return AdminClient(url, SECRETS.admin, away_s)
+
+
+async def attempt(url: str, folder: Path, number: int) -> None:
+    device = f"slot-{number:02d}.1"
+    secret = SECRETS.workers.secret(device)
+
+    def play() -> None:
+        with CoordinatorClient(url, secret, worker="w", away_s=0.0) as client:
+            lease = client.lease(1)
+            assert isinstance(lease, Lease)
+            bundle = a_bundle(folder / f"b{number}", lease, device)
+            assert client.commit(lease.token, bundle) == "committed"
+
+    await asyncio.to_thread(play)
+
+
+@asynccontextmanager
+async def served(tmp_path: Path) -> AsyncIterator[tuple[str, Callable[[], Awaitable[None]]]]:
+    """A run under way; its URL, and what seals it."""
+    run = tmp_path / "run"
+    async with (
+        open_run(run, a_plan(EPISODES), SETTINGS) as coordinator,
+        listening(coordinator, SECRETS) as url,
+    ):
+
+        async def seal() -> None:
+            (run / "logs").mkdir()
+            (run / "logs" / "a.log").write_text("printed\n")
+            await coordinator.seal({"logs/a.log": file_sha256(run / "logs" / "a.log")})
+
+        yield url, seal
+
+
+def files(folder: Path) -> dict[str, str]:
+    """All that the proof covers."""
+    kept = ("journal", "episodes", "logs")
+    return tree(folder, lambda name: name.split("/")[0] in kept)
+
+
+async def sealed_run(tmp_path: Path) -> Path:
+    async with served(tmp_path) as (url, seal):
+        for number in range(EPISODES):
+            await attempt(url, tmp_path, number)
+        await seal()
+    return tmp_path / "run"
+
+
+async def test_bundles_come_as_they_are_committed(tmp_path: Path) -> None:
+    copy, events = tmp_path / "copy", list[RunEvent]()
+    async with served(tmp_path) as (url, seal):
+        with admin(url) as client:
+            pulling = asyncio.create_task(asyncio.to_thread(pull, client, copy, events.append))
+            for number in range(EPISODES):
+                await attempt(url, tmp_path, number)
+                while len(list(copy.glob("episodes/*/attempt-*"))) <= number:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            await seal()
+            assert await asyncio.wait_for(pulling, 60)
+    assert files(copy) == files(tmp_path / "run")
+    commits = [one for one in events if isinstance(one, Journaled)]
+    assert sum(isinstance(one.event, AttemptCommitted) for one in commits) == EPISODES
+
+
+async def test_a_finished_run_is_pulled_from_its_folder_and_a_broken_pull_goes_on(
+    tmp_path: Path,
+) -> None:
+    run, copy = await sealed_run(tmp_path), tmp_path / "copy"
+    before = tree(run)
+    finished = FinishedRun(run, a_plan(EPISODES))
+    async with reading(finished, SECRETS) as url:
+        with admin(url) as client:
+            assert (await asyncio.to_thread(client.state))["decided"] == EPISODES
+            assert await asyncio.to_thread(pull, client, copy, ignore)
+            assert files(copy) == files(run)
+            shutil.rmtree(next(copy.glob("episodes/*/attempt-*")))
+            (copy / "logs" / "a.log").write_text("half")
+            segment = copy / "journal" / "000001.jsonl"
+            segment.write_bytes(segment.read_bytes()[:-100])
+            assert await asyncio.to_thread(pull, client, copy, ignore)
+    assert files(copy) == files(run)
+    assert tree(run) == before
+
+
+async def test_a_bundle_that_is_not_the_journals_is_refused(tmp_path: Path) -> None:
+    run, copy = await sealed_run(tmp_path), tmp_path / "copy"
+    first, second = sorted(run.glob("episodes/*/attempt-*"))[:2]
+    shutil.rmtree(first)
+    shutil.copytree(second, first)
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client, pytest.raises(PulledBroken, match="another bundle"):
+            await asyncio.to_thread(pull, client, copy, ignore)
+    assert not (copy / first.relative_to(run)).exists()
+
+
+async def test_a_document_that_is_not_the_sealed_one_is_refused(tmp_path: Path) -> None:
+    run, copy = await sealed_run(tmp_path), tmp_path / "copy"
+    (run / "logs" / "a.log").write_text("other\n")
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client, pytest.raises(PulledBroken, match="another file"):
+            await asyncio.to_thread(pull, client, copy, ignore)
+
+
+async def test_a_coordinator_that_is_gone_is_said(tmp_path: Path) -> None:
+    async with served(tmp_path) as (url, _):
+        pass
+    with admin(url, away_s=0.0) as client, pytest.raises(CoordinatorAway):
+        await asyncio.to_thread(pull, client, tmp_path / "copy", ignore)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "/etc/passwd", "../run/plan.json", "secrets/admin", "journal/000001.jsonl",
+     "episodes", "logs", "logs/../../x", "link", "linked/passwd", "no\0name"],
+)  # fmt: skip
+async def test_only_documents_of_the_run_are_given_out(tmp_path: Path, name: str) -> None:
+    run = await sealed_run(tmp_path)
+    (run / "link").symlink_to("/etc/passwd")
+    (run / "linked").symlink_to("/etc")
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client:
+            with pytest.raises(EmufarmError, match="refused"):
+                await asyncio.to_thread(client.file, name)
+            with (tmp_path / "x").open("wb") as target, pytest.raises(EmufarmError):
+                await asyncio.to_thread(client.bundle, name, target)
+
+
+async def test_a_finished_run_takes_no_work(tmp_path: Path) -> None:
+    run = await sealed_run(tmp_path)
+    secret = SECRETS.workers.secret("slot-00.1")
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with (
+            CoordinatorClient(url, secret, worker="w", away_s=0.0) as client,
+            pytest.raises(EmufarmError),
+        ):
+            await asyncio.to_thread(client.lease, 0)
+        with (
+            AdminClient(url, secret, 0.0) as worker,
+            pytest.raises(EmufarmError, match="missing or not"),
+        ):
+            await asyncio.to_thread(worker.state)
