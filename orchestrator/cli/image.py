@@ -103,14 +103,14 @@ def push(
     profile: ProfileName,
     name: Annotated[str, typer.Argument(help="REGISTRY/NAME; the tag is the profile's.")],
 ) -> None:
-    """Push a proven image, and write the digest it has there into its lock.
+    """Push a proven image, and the worker image as NAME-worker; their digests go into its lock.
 
     An image with the vendor's SDK in it must stay private.
 
     Example: emufarm image push sim-api34 registry.example.org/farm/sim-api34
     """
-    target, digest = push_image(_builder(), load_profile(profile), name)
-    typer.echo(f"{target} {digest}")
+    for pushed in push_image(_builder(), load_profile(profile), name):
+        typer.echo(f"{pushed.name} {pushed.digest}")
 
 
 def _builder(base_image: str = BASE_IMAGE, accept_licence: bool = False) -> ImageBuilder:

@@ -306,7 +306,7 @@ class Coordinator:
 
     def view(self) -> dict[str, Any]:
         stopped = str(self.stopped) if self.stopped else None
-        return {**view(self.state, time.monotonic()), "stopped": stopped}
+        return {**view(self.state, time.monotonic()), "stopped": stopped, "served_only": False}
 
     @property
     def over(self) -> asyncio.Event:

@@ -53,7 +53,8 @@ class FinishedRun:
             self._segments.append(SegmentLength(int(Path(sealed.name).stem), sealed.length))
 
     def view(self) -> dict[str, Any]:
-        return {**view(self._state, time.monotonic()), "stopped": None}
+        """As a coordinator's; `served_only`: nothing is added any more."""
+        return {**view(self._state, time.monotonic()), "stopped": None, "served_only": True}
 
     def segments(self) -> tuple[SegmentLength, ...]:
         return tuple(self._segments)

@@ -24,6 +24,11 @@ _BUNDLE = re.compile(rf"{EPISODES}/[^/]+/(?:attempt-\d+|fenced-[0-9a-f]{{16}})-c
 _CLOSED = frozenset({EPISODES, INCOMING, JOURNAL, "secrets", "staging"})
 
 
+def is_bundle(folder: str) -> bool:
+    """Whether a bundle's folder may be called so, relative to its run's."""
+    return bool(_BUNDLE.fullmatch(folder)) and ".." not in PurePosixPath(folder).parts
+
+
 class NoSuchFile(EmufarmError):
     """The run has no such file to give out."""
 
@@ -49,7 +54,7 @@ def document(run: Path, name: str) -> Path:
 def packed_bundle(run: Path, folder: str) -> IO[bytes]:
     """The archive of a stored bundle, as a temporary file that goes when it is closed."""
     place = run / folder
-    if not _BUNDLE.fullmatch(folder) or ".." in folder or not place.is_dir():
+    if not is_bundle(folder) or not place.is_dir():
         raise NoSuchFile(f"the run has no bundle {folder!r}")
     file = tempfile.NamedTemporaryFile(suffix=".tar.zst")  # noqa: SIM115 - the caller closes it
     try:

@@ -122,15 +122,18 @@ async def run_fleet(
             asyncio.ensure_future(waited)
             for waited in (coordinator.over.wait(), fleet.ended(), *asked)
         }
-        done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for end in pending:
-            end.cancel()
-        for end in done:
-            end.result()
-        over = coordinator.state.finished or (lasting is not None and lasting.cancelled.is_set())
-        if lasting is not None and not over:
-            # Also where another coordinator has claimed the run: the pairs are its own now.
-            await fleet.leave()
+        try:
+            done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            for end in pending:
+                end.cancel()
+            for end in done:
+                end.result()
+        finally:
+            cancelled = lasting is not None and lasting.cancelled.is_set()
+            if lasting is not None and not (coordinator.state.finished or cancelled):
+                # Also where this process fails, or another coordinator has claimed the run: the
+                # pairs are its own now.
+                await fleet.leave()
     await reports.sent()
     for reason in dict.fromkeys(slot.reason for slot in fleet.slots if slot.reason):
         on_event(Notice(f"device trouble: {reason}"))

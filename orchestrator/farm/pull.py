@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ..coordinator import chain
 from ..coordinator.follow import AdminClient, JournalCopy
+from ..coordinator.run_files import is_bundle
 from ..coordinator.transitions import AttemptCommitted, AttemptFenced, Event, RunSealed
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
@@ -29,20 +30,26 @@ class PulledBroken(EmufarmError):
 def pull(
     client: AdminClient, folder: Path, on_event: OnEvent, stop: Callable[[], bool] = lambda: False
 ) -> bool:
-    """Until the run is sealed and all of it is in this folder, or `stop` holds; whether it is
-    sealed. PulledBroken where a bundle or a document is another than the journal says;
-    CoordinatorAway where nobody answers any more."""
+    """Until the run is sealed and all of it is in this folder, `stop` holds, or nothing more can
+    come; whether it is sealed.
+
+    PulledBroken where a bundle or a document is another than the journal says; CoordinatorAway where
+    nobody answers any more.
+    """
     copy = JournalCopy(folder / chain.FOLDER)
     known = [line.event for line in chain.read(folder / chain.FOLDER).lines]
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pull") as threads:
+    threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pull")
+    try:
         sealed = _take(client, folder, known, threads)
         while sealed is None:
             events = copy.update(client, WAIT_S)
             sealed = _take(client, folder, events, threads)
             for event in events:
                 on_event(Journaled(event))
-            if sealed is None and not events and stop():
+            if sealed is None and (stop() or (not events and client.state()["served_only"])):
                 return False
+    finally:  # after a fault, what has not begun is not begun
+        threads.shutdown(cancel_futures=True)
     _take_documents(client, folder, sealed)
     return True
 
@@ -65,6 +72,8 @@ def _take(
 def _take_bundle(
     client: AdminClient, folder: Path, event: AttemptCommitted | AttemptFenced
 ) -> None:
+    if not is_bundle(event.bundle):
+        raise PulledBroken(f"the journal names {event.bundle!r}, which is no bundle of a run")
     target = folder / event.bundle
     if target.is_dir():  # it has its name once it is whole
         return

@@ -17,6 +17,14 @@ from .docker_image import ImageUnusable, usable_lock, worker_image
 
 
 @dataclass(frozen=True)
+class PushedImage:
+    """An image in a registry."""
+
+    name: str  # with its tag
+    digest: str  # as the registry has it
+
+
+@dataclass(frozen=True)
 class ImageStatus:
     """What the engine has of a profile's image."""
 
@@ -48,24 +56,38 @@ def verify(builder: ImageBuilder, profile: Profile) -> ImageLock:
         return lock
 
 
-def push(builder: ImageBuilder, profile: Profile, name: str) -> tuple[str, str]:
-    """Push the image, record its digest in the lock, and return its name and digest there."""
+def push(builder: ImageBuilder, profile: Profile, name: str) -> tuple[PushedImage, PushedImage]:
+    """Push the image and, as NAME-worker, the worker image of this code: a cluster needs both.
+    Their digests are written into the lock."""
     with build_lock(builder, profile.name):
         try:
             lock = usable_lock(builder, profile)
         except ImageUnusable as why:
             raise ImageFailed(f"there is no image of {profile.name} to push: {why}") from why
         assert lock.container is not None
-        target = f"{name}:{build_context.tag(profile).rpartition(':')[2]}"
-        digest = _push(builder, lock.container.tag, target)
-        pushed = {**lock.container.pushed, target: digest}
-        container = replace(lock.container, pushed=pushed)
+        worker = images.image(builder.engine, worker_image(builder))
+        assert worker is not None
+        assert worker.tags
+        device = _push(builder, lock.container.tag, f"{name}:{_tag(build_context.tag(profile))}")
+        worker_pushed = _push(builder, worker.tags[0], f"{name}-worker:{_tag(worker.tags[0])}")
+        container = replace(
+            lock.container,
+            pushed={**lock.container.pushed, device.name: device.digest},
+            worker_pushed={
+                **lock.container.worker_pushed,
+                worker_pushed.name: worker_pushed.digest,
+            },
+        )
         write_lock(builder.lock_file(profile), replace(lock, container=container))
-        return target, digest
+        return device, worker_pushed
 
 
-def _push(builder: ImageBuilder, tag: str, target: str) -> str:
-    """The digest in the registry; the tag for the push is removed where it fails."""
+def _tag(name: str) -> str:
+    return name.rpartition(":")[2]
+
+
+def _push(builder: ImageBuilder, tag: str, target: str) -> PushedImage:
+    """The tag for the push is removed where it fails."""
     digest, last, failed = "", "", ""
     try:
         for piece in images.push(builder.engine, tag, target):
@@ -80,7 +102,7 @@ def _push(builder: ImageBuilder, tag: str, target: str) -> str:
     except BaseException:
         images.remove(builder.engine, [target])
         raise
-    return digest
+    return PushedImage(target, digest)
 
 
 def image_status(builder: ImageBuilder, profile: Profile) -> ImageStatus:

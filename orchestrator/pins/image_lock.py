@@ -6,7 +6,7 @@ image that contains one.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,6 +40,8 @@ class Container:
     snapshots: dict[str, str]  # tag -> sha256, as `snapshot_sha256` computes it
     host_cpu: str  # no emulator checks it, but a snapshot may hang on another model
     pushed: dict[str, str]  # name in a registry -> the digest it has there
+    # Likewise of the worker image that was pushed with it, which a cluster runs beside it.
+    worker_pushed: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

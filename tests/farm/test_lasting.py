@@ -157,3 +157,15 @@ async def test_a_coordinator_that_lost_its_claim_leaves_the_pairs_to_the_one_tha
         await cluster.coordinator(lose)
     assert cluster.fleet is not None
     assert cluster.fleet.left
+
+
+async def test_a_coordinator_that_fails_leaves_its_pairs(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path)
+
+    async def fail(fleet: Fleet) -> None:
+        raise EmufarmError("a watch broke")
+
+    with pytest.raises(EmufarmError, match="a watch broke"):
+        await cluster.coordinator(fail)
+    assert cluster.fleet is not None
+    assert cluster.fleet.left

@@ -114,6 +114,16 @@ async def test_a_finished_run_is_pulled_from_its_folder_and_a_broken_pull_goes_o
     assert tree(run) == before
 
 
+async def test_a_run_that_ended_early_is_pulled_as_far_as_it_went(tmp_path: Path) -> None:
+    async with served(tmp_path) as (url, _):
+        await attempt(url, tmp_path, 0)
+    run, copy = tmp_path / "run", tmp_path / "copy"
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client:
+            assert not await asyncio.to_thread(pull, client, copy, ignore)
+    assert files(copy) == files(run)
+
+
 async def test_a_bundle_that_is_not_the_journals_is_refused(tmp_path: Path) -> None:
     run, copy = await sealed_run(tmp_path), tmp_path / "copy"
     first, second = sorted(run.glob("episodes/*/attempt-*"))[:2]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import __version__
 from orchestrator.fleet.docker import containers, images
 from orchestrator.fleet.docker.images import ImageFailed
 from orchestrator.image.builder import ImageBuilder
@@ -146,22 +147,26 @@ def answers(host: str) -> bool:
         return False
 
 
-def test_a_pushed_image_has_its_digest_in_the_lock(
+def test_a_pushed_image_and_its_worker_image_have_their_digests_in_the_lock(
     builder: ImageBuilder, profile: Profile, baked: DockerImage, restored: ImageLock, registry: str
 ) -> None:
-    target, digest = push(builder, profile, f"{registry}/farm/{profile.name}")
-    assert target == f"{registry}/farm/{profile.name}:{baked.tag.rpartition(':')[2]}"
+    place = f"{registry}/farm/{profile.name}"
+    device, worker = push(builder, profile, place)
+    assert device.name == f"{place}:{baked.tag.rpartition(':')[2]}"
+    assert worker.name.startswith(f"{place}-worker:{__version__}-")
     lock = read_lock(builder.lock_file(profile))
     assert lock.container is not None
-    assert lock.container.pushed == {target: digest}
-    tag = target.rpartition(":")[2]
-    request = urllib.request.Request(
-        f"http://{registry}/v2/farm/{profile.name}/manifests/{tag}",
-        headers={"Accept": "application/vnd.docker.distribution.manifest.v2+json"},
-    )
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        assert answer.headers["Docker-Content-Digest"] == digest
-    images.remove(builder.engine, [target])
+    assert lock.container.pushed == {device.name: device.digest}
+    assert lock.container.worker_pushed == {worker.name: worker.digest}
+    for pushed in (device, worker):
+        repository, _, tag = pushed.name.removeprefix(f"{registry}/").rpartition(":")
+        request = urllib.request.Request(
+            f"http://{registry}/v2/{repository}/manifests/{tag}",
+            headers={"Accept": "application/vnd.docker.distribution.manifest.v2+json"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert answer.headers["Docker-Content-Digest"] == pushed.digest
+    images.remove(builder.engine, [device.name, worker.name])
 
 
 def test_what_no_registry_takes_is_told_and_keeps_no_second_name(

@@ -54,7 +54,11 @@ class _TokenAuth(httpx.Auth):
         self._configuration = configuration
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        for setting in self._configuration.auth_settings().values():
+        try:
+            settings = self._configuration.auth_settings()
+        except (config.ConfigException, OSError) as error:
+            raise httpx.TransportError(f"no token is to be had: {error}") from error
+        for setting in settings.values():
             request.headers[setting["key"]] = setting["value"]
         yield request
 

@@ -124,7 +124,7 @@ class KubernetesApi:
                         status = event["object"]
                         raise ClusterRefused(int(status.get("code", 0)), str(status.get("message")))
                     yield event
-        except (httpx.TransportError, ValueError, KeyError) as error:
+        except (httpx.HTTPError, OSError, ValueError, KeyError) as error:
             raise ClusterAway(f"the cluster's API server does not answer: {error!r}") from error
 
     async def log_tail(
@@ -136,7 +136,7 @@ class KubernetesApi:
             query["previous"] = "true"
         try:
             answer = await self._http.get(f"{self._path(PODS, pod)}/log", params=query)
-        except httpx.TransportError:
+        except (httpx.HTTPError, OSError):
             return ""
         return answer.text if answer.status_code == httpx.codes.OK else ""
 
@@ -155,11 +155,11 @@ class KubernetesApi:
             answer = await self._http.request(
                 method, path, params=query, content=content, headers=headers
             )
-        except httpx.TransportError as error:
+            if not answer.is_success:
+                raise _refusal(answer)
+            found: Json = answer.json()
+        except (httpx.HTTPError, OSError, ValueError) as error:
             raise ClusterAway(f"the cluster's API server does not answer: {error!r}") from error
-        if not answer.is_success:
-            raise _refusal(answer)
-        found: Json = answer.json()
         return found
 
     def _path(self, kind: ObjectKind, name: str = "") -> str:

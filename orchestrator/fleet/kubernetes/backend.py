@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +31,7 @@ from .pod_status import read_pod
 from .watch import PodWatch
 
 DEVICE = "device"
+_SENDERS = 2  # threads
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class KubernetesResources:
         self._notify = notify
         self._adopt = adopt
         self._left = asyncio.Event()
+        self._ended = asyncio.Event()  # its fleet was, in order
         self._api = KubernetesApi(backend.access, backend.namespace)
 
     async def __aenter__(self) -> Self:
@@ -79,7 +82,9 @@ class KubernetesResources:
 
     async def __aexit__(self, *_: object) -> None:
         try:
-            if not self._left.is_set():
+            # Adopted Pods go only with their fleet: whoever fails before, or lost its claim, has no
+            # right to them.
+            if not self._left.is_set() and (self._ended.is_set() or not self._adopt):
                 await self._clear()
         except EmufarmError as error:
             self._notify(f"something of this run stays in the cluster: {error}")
@@ -101,9 +106,9 @@ class KubernetesResources:
         watch = PodWatch(self._api, names.run_selector(self._run), self._notify)
         context = PairContext(
             self._api, watch, settings, nodes, self._logs, self._notify, backend.seal_s,
-            backend.pending_s, self._left,
+            backend.pending_s, self._left, ThreadPoolExecutor(_SENDERS, thread_name_prefix="left"),
         )  # fmt: skip
-        return SlotFleet(KubernetesPairs(context), order, on_fact)
+        return SlotFleet(KubernetesPairs(context, self._ended), order, on_fact)
 
     async def living(self) -> tuple[str, ...]:
         found = []
@@ -114,7 +119,8 @@ class KubernetesResources:
         return tuple(sorted(found))
 
     async def salvage(self) -> bool:
-        """What a dead Pod's worker had sealed was sent when its Pod ended."""
+        """Nothing is brought here: what a dead Pod's worker had sealed on a shared volume is sent
+        when its Pod has ended."""
         return False
 
     async def _pods(self) -> list[Json]:
@@ -132,11 +138,20 @@ class KubernetesPairs:
 
     agents = None
 
-    def __init__(self, context: PairContext) -> None:
+    def __init__(self, context: PairContext, ended: asyncio.Event) -> None:
         self._context = context
+        self._ended = ended
 
     async def open(self) -> None:
-        self._context.logs.mkdir(parents=True, exist_ok=True)
+        """Pods that a predecessor left and nobody adopts go: their slots make others."""
+        context, settings = self._context, self._context.settings
+        context.logs.mkdir(parents=True, exist_ok=True)
+        selector = names.run_selector(settings.run, DEVICE)
+        for pod in (await context.api.listed(PODS, selector))[0]:
+            device = str(pod["metadata"]["labels"].get(names.DEVICE))
+            if device not in settings.order.adopted:
+                await context.api.delete(PODS, pod["metadata"]["name"])
+                await context.api.delete(SECRETS, pod["metadata"]["name"])
 
     async def watch(self) -> None:
         await self._context.watch.run()
@@ -154,4 +169,6 @@ class KubernetesPairs:
         self._context.left.set()
 
     async def close(self) -> None:
-        """Its watch was cancelled, and nothing else is open."""
+        self._context.senders.shutdown(wait=False)
+        if not self._context.left.is_set():
+            self._ended.set()

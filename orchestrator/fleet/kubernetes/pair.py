@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import secrets
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ...errors import EmufarmError
 from ...events.notify import Notify
@@ -30,6 +35,9 @@ from .watch import PodWatch
 
 REMOVE_S = 45.0  # a Pod's grace, and some more for the kubelet to report its end
 NOTICE_S = 10.0  # a Pod that waits for longer is worth a sentence
+SLOW_S = 60.0  # likewise one that simply starts: images may be large
+START_LOOK_S = 2.0  # between two looks at a Pod that starts
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0  # before a Pod is made once more, doubled each time
 LOOK_S = 30.0  # between two looks at a Pod that does not change
 QUOTA_S = 2.0  # before the next try where the namespace's quota is used up
 BOOT_GRACE_S = 10.0  # the worker reports a slow boot itself; this is for a probe that never passes
@@ -51,6 +59,7 @@ class PairContext:
     seal_s: float  # for a worker to notice that its device is gone, and to send what it has
     pending_s: float  # for a Pod to get a node and its images, where no device is at work
     left: asyncio.Event  # set where pairs stay for a successor
+    senders: ThreadPoolExecutor  # for what dead workers had sealed
     placed: dict[str, str] = field(default_factory=dict)  # device at work -> its node
 
 
@@ -62,6 +71,8 @@ class KubernetesPair:
         self._device = slot.device
         self._name = names.device_object(context.settings.run, slot.device)
         self._noticed = ""
+        self._avoided: frozenset[str] = frozenset()  # the nodes that its Pod may not be on
+        self._stays = False  # for a successor
         self._force = False  # its node does not answer: nobody will ever confirm its end
 
     async def run(self) -> bool:
@@ -69,22 +80,28 @@ class KubernetesPair:
         try:
             pod = await self._adopt_or_make()
             return pod is not None and await self._keep(pod)
+        except asyncio.CancelledError:
+            self._stays = self._context.left.is_set()
+            raise
         finally:
             self._context.placed.pop(self._device, None)
-            if not self._context.left.is_set():
+            if not self._stays:
                 await self._remove()
+                await self._send_left()
 
     async def _adopt_or_make(self) -> Json | None:
         """Its Pod; None where one of this name is ending: the slot's next has another name."""
-        since = time.monotonic()
+        since, pause = time.monotonic(), FIRST_PAUSE_S
+        await self._watch.answers()
         while True:
-            await self._watch.answers()
             try:
                 if pod := self._watch.pod(self._name) or await self._api.get(PODS, self._name):
+                    self._watch.add(pod)
                     return pod if read_pod(pod).gone is None else None  # a predecessor's
-                return await self._make()
+                return await _whole(self._make())
             except ClusterAway:
-                self._watch.doubt()
+                await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+                pause = min(2 * pause, LONGEST_PAUSE_S)
             except ClusterRefused as error:
                 if error.status == 409:  # made by a request whose answer was lost
                     continue
@@ -96,7 +113,8 @@ class KubernetesPair:
 
     async def _make(self) -> Json:
         settings, device = self._context.settings, self._device
-        pod = settings.pod(device, self._context.nodes.avoided)
+        self._avoided = self._context.nodes.avoided
+        pod = settings.pod(device, self._avoided)
         try:
             await self._api.create(SECRETS, settings.secret(device, secrets.token_urlsafe(24)))
         except ClusterRefused as error:
@@ -136,7 +154,7 @@ class KubernetesPair:
                 since = now if view.queued else since
                 booting = booting or (now if "device" in view.images else 0.0)
                 self._check_start(view, since, booting)
-                wait_s = 1.0
+                wait_s = START_LOOK_S
             else:
                 self._slot.state = "running"
                 self._context.placed[self._device] = view.node
@@ -164,18 +182,21 @@ class KubernetesPair:
             text = f"the phone was not ready after {boot_s:.0f} s"
             self._report("device_not_started", Cause.START_TIMEOUT, None, text)
             raise StartFailed(text)
-        if waiting.cause is not Cause.UNKNOWN:
+        if view.queued:
+            return
+        if waiting.cause is Cause.UNSCHEDULABLE and self._avoided:
+            self._context.nodes.forget()
+            raise StartFailed("no other node takes it: the avoided ones are tried again")
+        if waiting.cause is not Cause.UNKNOWN or not booting or view.device_started:
             self._wait(ContainerEnd(waiting.cause, None, waiting.text), since)
 
     def _wait(self, why: ContainerEnd, since: float) -> None:
         """Say why, once; NoMorePairs where no device is at work and the time for that is over."""
         waited = time.monotonic() - since
-        if waited > NOTICE_S and why.text != self._noticed:
+        patience = SLOW_S if why.cause is Cause.UNKNOWN else NOTICE_S
+        if waited > patience and why.text != self._noticed:
             self._noticed = why.text
             self._context.notify(f"{self._device} waits: {why.text}")
-        if why.cause is Cause.UNSCHEDULABLE and self._context.nodes.avoided:
-            self._context.nodes.forget()
-            raise StartFailed("no other node takes it: the avoided ones are tried again")
         if waited > self._context.pending_s and not self._context.placed:
             self._report("device_not_started", why.cause, None, why.text)
             raise NoMorePairs(f"{why.text} (for {waited:.0f} s, and no device is at work)")
@@ -197,7 +218,8 @@ class KubernetesPair:
             end = view.gone
         started = view.waiting is None
         self._force = view.gone is not None and view.gone.cause is Cause.NODE_LOST
-        text = await self._with_log(end.text, "device")
+        # A dead node's kubelet has no log to give, and asking it takes long.
+        text = end.text if self._force else await self._with_log(end.text, "device")
         await self._save(pod)
         await self._conclude("device_lost" if started else "device_not_started", end, text)
         if self._context.nodes.fault(view.node):
@@ -208,12 +230,18 @@ class KubernetesPair:
 
     async def _conclude(self, kind: FactKind, end: ContainerEnd, text: str) -> None:
         await self._remove()
+        await self._send_left()
+        self._report(kind, end.cause, end.exit_code or None, text)
+
+    async def _send_left(self) -> None:
+        """What it had sealed, where staging is on a shared volume. In threads of its own: a commit
+        needs one of the loop's."""
         staging = self._context.settings.staging(self._device)
+        send = partial(send_left, self._context.settings.order, staging, self._device)
         try:
-            await asyncio.to_thread(send_left, self._context.settings.order, staging, self._device)
+            await asyncio.get_running_loop().run_in_executor(self._context.senders, send)
         except (EmufarmError, OSError) as error:
             self._context.notify(f"{self._device}: what it had sealed stays in {staging}: {error}")
-        self._report(kind, end.cause, end.exit_code or None, text)
 
     async def _with_log(self, text: str, container: str) -> str:
         log = await self._api.log_tail(self._name, container, _LINES, previous=True)
@@ -224,7 +252,10 @@ class KubernetesPair:
         """Its whole status: the cluster forgets it with the Pod."""
         content = json.dumps({"spec": pod.get("spec"), "status": pod.get("status")}, indent=2)
         path = self._context.logs / f"{self._device}.pod.json"
-        await asyncio.to_thread(write_atomically, path, [content.encode()])
+        try:
+            await asyncio.to_thread(write_atomically, path, [content.encode()])
+        except OSError as error:
+            self._context.notify(f"the status of {self._name} cannot be kept: {error}")
 
     def _report(self, kind: FactKind, cause: Cause, code: int | None, text: str) -> None:
         self._slot.report(kind, cause, code, text)
@@ -238,7 +269,7 @@ class KubernetesPair:
             try:
                 await self._api.delete(PODS, self._name, grace)
                 await self._api.delete(SECRETS, self._name)
-                if await self._gone(until):
+                if await self._gone(max(until, time.monotonic() + 1.0)):
                     return
                 grace = 0
             except ClusterAway as error:
@@ -260,6 +291,16 @@ class KubernetesPair:
             if self._force:
                 break
         return pod is None
+
+
+async def _whole(making: Coroutine[Any, Any, Json]) -> Json:
+    """Ends only when the request has: an answer that nobody awaits could leave a Pod behind."""
+    task = asyncio.ensure_future(making)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 class StartFailed(EmufarmError):

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
+from contextlib import suppress
 
 from ...events.notify import Notify
 from .api import PODS, ClusterAway, ClusterRefused, Json, KubernetesApi
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0  # after a failure, doubled each time
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 10.0  # before a new list, doubled each time
+GONE = 410  # the status for a version that the server has forgotten
+STEADY_S = 10.0  # a stream that lasted so long was a good one
 
 
 class PodWatch:
@@ -21,34 +25,33 @@ class PodWatch:
         self._selector = selector
         self._notify = notify
         self._pods: dict[str, Json] = {}
-        self._change = asyncio.Event()  # replaced whenever it is set
+        self._changes: dict[str, asyncio.Event] = {}  # of those that somebody waits for
         self._answers = asyncio.Event()
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        pause = FIRST_PAUSE_S
+        pause, told = FIRST_PAUSE_S, ""
         while True:
+            since = time.monotonic()
             try:
                 version = await self._relist()
-                pause = FIRST_PAUSE_S
                 async for event in self._api.watch(PODS, self._selector, version):
                     self._apply(event)
             except (ClusterAway, ClusterRefused) as error:
-                if isinstance(error, ClusterRefused) and error.status == 410:
-                    continue  # too old a version: list again
-                if self._answers.is_set():
+                forgotten = isinstance(error, ClusterRefused) and error.status == GONE
+                if not forgotten and str(error) != told:
+                    told = str(error)
                     self._notify(f"devices work on, but cannot be watched: {error}")
-                self._answers.clear()
-                await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+                if not forgotten:
+                    self._answers.clear()
+            if time.monotonic() - since > STEADY_S:
+                pause, told = FIRST_PAUSE_S, ""
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, LONGEST_PAUSE_S)
 
     async def answers(self) -> None:
         """Waits until the API server answers."""
         await self._answers.wait()
-
-    def doubt(self) -> None:
-        """A call got no answer: `answers` waits for the next successful list."""
-        self._answers.clear()
 
     def add(self, pod: Json) -> None:
         """One that was just made; a list that is under way may not have it."""
@@ -60,16 +63,11 @@ class PodWatch:
 
     async def changed(self, name: str, seen: Json | None, seconds: float) -> Json | None:
         """Its state, once it is another than `seen`; at the latest after this time."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self._pods.get(name) is seen:
-            left = deadline - asyncio.get_running_loop().time()
-            if left <= 0:
-                break
-            try:
-                async with asyncio.timeout(left):
-                    await self._change.wait()
-            except TimeoutError:
-                break
+        if self._pods.get(name) is seen:
+            change = self._changes.setdefault(name, asyncio.Event())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(seconds, 0.0)):
+                    await change.wait()
         return self._pods.get(name)
 
     async def _relist(self) -> str:
@@ -77,20 +75,30 @@ class PodWatch:
         found, version = await self._api.listed(PODS, self._selector)
         now = {pod["metadata"]["name"]: pod for pod in found}
         for name in before - set(now):
-            del self._pods[name]
-        self._pods.update(now)
+            self._set(name, None)
+        for name, pod in now.items():
+            known = self._pods.get(name)
+            if known is None or _version(known) != _version(pod):
+                self._set(name, pod)
         self._answers.set()
-        self._tell()
         return version
 
     def _apply(self, event: Json) -> None:
         pod = event["object"]
         if event["type"] in ("ADDED", "MODIFIED"):
-            self._pods[pod["metadata"]["name"]] = pod
+            self._set(pod["metadata"]["name"], pod)
         elif event["type"] == "DELETED":
-            self._pods.pop(pod["metadata"]["name"], None)
-        self._tell()
+            self._set(pod["metadata"]["name"], None)
 
-    def _tell(self) -> None:
-        self._change.set()
-        self._change = asyncio.Event()
+    def _set(self, name: str, pod: Json | None) -> None:
+        """And wakes those who wait for this one, of perhaps thousands."""
+        if pod is None:
+            self._pods.pop(name, None)
+        else:
+            self._pods[name] = pod
+        if change := self._changes.pop(name, None):
+            change.set()
+
+
+def _version(pod: Json) -> str:
+    return str(pod["metadata"].get("resourceVersion"))
