@@ -33,8 +33,8 @@ def pull(
     """Until the run is sealed and all of it is in this folder, `stop` holds, or nothing more can
     come; whether it is sealed.
 
-    PulledBroken where a bundle or a document is another than the journal says; CoordinatorAway where
-    nobody answers any more.
+    PulledBroken where a bundle or a document is another than the journal says; CoordinatorAway
+    where nobody answers any more.
     """
     copy = JournalCopy(folder / chain.FOLDER)
     known = [line.event for line in chain.read(folder / chain.FOLDER).lines]
