@@ -8,6 +8,8 @@ import pytest
 
 from tests.e2e.engine import Engine
 
+# Suites that several adapters share say what was unequal, as test modules do.
+pytest.register_assert_rewrite("tests.fleet.contract", "tests.fleet.docker_trial")
 NOBODY = "unix:///nonexistent/docker.sock"
 
 

@@ -17,6 +17,7 @@ from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.pods_by_hand import (
     DIGEST,
     IMAGE,
+    NAMESPACE,
     RUNNING,
     PodsByHand,
     condition,
@@ -323,6 +324,17 @@ async def test_an_api_server_that_is_away_costs_no_device(hand: PodsByHand, farm
         await hand.made("slot-00.2")
 
 
+def pods_are_refused(hand: PodsByHand) -> bool:
+    """A quota counts once the server has computed it and its admission has seen that."""
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
+        "spec": hand.template["spec"],
+    }  # fmt: skip
+    with hand.access.client() as http:
+        answer = http.post(f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", json=pod)
+    return "exceeded quota" in answer.text
+
+
 async def test_a_quota_is_waited_for(hand: PodsByHand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
     hand.pending_s = 3.0
@@ -331,6 +343,7 @@ async def test_a_quota_is_waited_for(hand: PodsByHand, monkeypatch: pytest.Monke
         "spec": {"hard": {"pods": "0"}},
     }  # fmt: skip
     await hand.api.create(QUOTAS, quota)
+    await until(lambda: pods_are_refused(hand))
     try:
         async with hand.fleet() as fleet:
             await ended(fleet)

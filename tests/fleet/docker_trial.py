@@ -139,12 +139,17 @@ class DockerTrial(Trial):
         self.engine.ask("kill a container", lambda client: client.kill(container.id, name))
 
     def left(self) -> list[str]:
+        """In order of name: an engine lists networks and volumes in any."""
         label = self.owner.label
-        return [
-            *(one.name for one in containers.find(self.engine, label)),
-            *(one.name for one in networks.networks(self.engine, label)),
-            *(one.name for one in networks.volumes(self.engine, label)),
-        ]
+        return sorted(
+            one.name
+            for found in (
+                containers.find(self.engine, label),
+                networks.networks(self.engine, label),
+                networks.volumes(self.engine, label),
+            )
+            for one in found
+        )
 
 
 @contextmanager
