@@ -12,12 +12,12 @@ from typing import Any
 from ..cases.script import Move
 from ..device.uitree import Element
 from .agent import AgentInfo, AgentReply, Observation
+from .normalize import LONGEST_WAIT_S
 
 RawAction = dict[str, Any]
 Play = Generator[RawAction, Observation, Observation]  # yields actions, receives observations
 
 LOOK_S = 0.3
-LONGEST_WAIT_S = 30.0
 FIRST_LOOKS = 2  # before scrolling, because the screen may still be loading
 LOOKS = 40
 SWIPES = 12  # in each direction

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.agent.normalize import LONGEST_WAIT_S
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
@@ -74,13 +75,14 @@ def test_an_interrupted_check_does_not_go_on_to_the_next_control(farm: Farm) -> 
 def test_a_run_that_was_interrupted_three_times_loses_no_episode(
     farm: Farm, agent: Callable[[str], str]
 ) -> None:
-    """Each time after the agent had acted; as many attempts as an episode may have."""
+    """Each time after the agent had acted; as many attempts as an episode may have. It waits as
+    long as an action may: more is no action, and the attempt would end before the signal."""
     acted, finish = farm.runs.parent / "acted", farm.runs.parent / "finish"
     body = (
         "action = {'action': 'tap', 'x': 540, 'y': 1200}\n"
         f"if step > 0 and not os.path.exists({str(finish)!r}):\n"
         f"    open({str(acted)!r}, 'w').close()\n"
-        "    action = {'action': 'wait', 'seconds': 60}\n"
+        f"    action = {{'action': 'wait', 'seconds': {LONGEST_WAIT_S}}}\n"
         "elif step > 0: action = {'action': 'done'}"
     )
     words = ("--runs", str(farm.runs), "--run", "r", "--devices", "1", "--agent", agent(body))
