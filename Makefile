@@ -34,10 +34,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes engine cluster lint format schemas index lock dist clean
+.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long engine cluster lint format schemas index lock dist clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
 
 smoke: $(INSTALLED) ## Run the smoke case on one phone
 	@$(BIN)/emufarm run cases/smoke --devices 1 $(RUN_OPTIONS)
@@ -67,6 +67,9 @@ engine: $(DEVELOP) ## A Docker engine for you to try things on, as root, until C
 	@$(BIN)/python tests/e2e/engine.py
 
 e2e-kubernetes: $(DEVELOP) ## All that needs a Kubernetes cluster; as root it builds and starts one, in minutes the first time
+	@$(BIN)/pytest -m 'kubernetes and not kubernetes_long'
+
+e2e-kubernetes-long: $(DEVELOP) ## The same with every fault of a cluster; takes most of an hour
 	@$(BIN)/pytest -m kubernetes
 
 cluster: $(DEVELOP) ## A Kubernetes cluster of two nodes for you to try things on, as root, until Ctrl-C (NODES=0: without)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from .errors import EmufarmError
 
@@ -22,14 +23,45 @@ def try_lock(path: Path, *, create: bool = True) -> FileLock:
     """LockHeld where another process has it; OSError where the file cannot be opened or made."""
     file = path.open("ab" if create else "r+b")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        file.close()
-        raise LockHeld(f"another process holds {path}") from error
+        _lock(file.fileno(), path)
     except BaseException:
         file.close()
         raise
     return file
+
+
+def try_lock_folder(path: Path) -> FolderLock:
+    """As `try_lock`, without a file of its own."""
+    lock = FolderLock(path)
+    try:
+        _lock(lock.number, path)
+    except BaseException:
+        lock.close()
+        raise
+    return lock
+
+
+def _lock(number: int, path: Path) -> None:
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise LockHeld(f"another process holds {path}") from error
+
+
+class FolderLock:
+    """Held until it is closed, or its process ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.number = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+
+    def close(self) -> None:
+        os.close(self.number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def wait_lock(path: Path, seconds: float, on_wait: Callable[[], None] = lambda: None) -> FileLock:

@@ -1,15 +1,22 @@
-"""Provides a Docker engine to tests that need one: a given one, or one that the session starts."""
+"""Provides a Docker engine and a Kubernetes cluster: given ones, or ones made for the session."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.e2e.cluster import build
+from tests.e2e.cluster.cluster import Cluster
+from tests.e2e.cluster.reached import Reached
 from tests.e2e.engine import Engine
 
 # Suites that several adapters share say what was unequal, as test modules do.
-pytest.register_assert_rewrite("tests.fleet.contract", "tests.fleet.docker_trial")
+pytest.register_assert_rewrite(
+    "tests.fleet.contract", "tests.fleet.docker_trial", "tests.fleet.pods_trial"
+)
 NOBODY = "unix:///nonexistent/docker.sock"
 
 
@@ -27,3 +34,32 @@ def docker_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
             for name, value in engine.env.items():
                 patch.setenv(name, value)
             yield engine
+
+
+@pytest.fixture(scope="session")
+def image_engine(docker_engine: Engine) -> Iterator[Engine]:
+    """For tests of a cluster that need images made. Where no test has the marker `docker`, it is
+    started here, and only those who build are told of it."""
+    if docker_engine.ours:
+        yield docker_engine
+        return
+    with docker_engine:
+        yield docker_engine
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reached]:
+    """The one that EMUFARM_TEST_KUBECONFIG names, else one with two nodes, made for the session."""
+    if given := os.environ.get("EMUFARM_TEST_KUBECONFIG"):
+        yield Reached(build.programs().kube, Path(given))
+        return
+    with Cluster(tmp_path_factory.mktemp("cluster")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def own_cluster(cluster: Reached) -> Cluster:
+    """One whose nodes a test may stop and whose images it may push."""
+    if not isinstance(cluster, Cluster):
+        pytest.skip("needs nodes of its own, and EMUFARM_TEST_KUBECONFIG names another cluster")
+    return cluster

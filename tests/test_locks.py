@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.locks import LockHeld, try_lock, wait_lock
+from orchestrator.locks import LockHeld, try_lock, try_lock_folder, wait_lock
 
 HOLDER = """
 import sys
@@ -69,3 +69,10 @@ def test_a_lock_that_is_not_created_must_exist(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         try_lock(tmp_path / "lock", create=False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_locked_without_a_file_in_it(tmp_path: Path) -> None:
+    with try_lock_folder(tmp_path), pytest.raises(LockHeld, match=str(tmp_path)):
+        try_lock_folder(tmp_path)
+    with try_lock_folder(tmp_path):
+        assert list(tmp_path.iterdir()) == []

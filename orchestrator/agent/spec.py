@@ -25,6 +25,8 @@ COMMAND, IMAGE = "command:", "image:"
 URLS = ("http://", "https://")
 # As a container engine accepts it: registry/path/name:tag@digest.
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}")
+_HAS_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}\Z")
+_BY_DIGEST = f"{IMAGE}NAME@sha256:..."
 # Each control agent, and the script of the case that it plays.
 SCRIPTS = {"reference": "solution", "near_miss": "near_miss", "gullible": "bait"}
 KNOWN = (*SCRIPTS, "idle", "random", f"{COMMAND}PROGRAM", f"{URLS[0]}...", f"{IMAGE}NAME")
@@ -51,6 +53,9 @@ def check_spec(spec: str, folder: Path | None = None) -> None:
 
 def check_backend(spec: str, backend: str) -> None:
     """Raises UsageError where this backend cannot run or reach the agent."""
+    if backend == "kubernetes":
+        _check_cluster(spec)
+        return
     if image_of(spec) and backend != "docker":
         why = f"needs a container, and the {backend} backend runs none: use BACKEND=docker"
         raise UsageError(f"{spec!r} {why}")
@@ -63,6 +68,24 @@ def check_backend(spec: str, backend: str) -> None:
         raise UsageError(
             f"{spec!r} is the worker's own container: use an address of this machine "
             "that containers can reach, and let the agent listen there"
+        )
+
+
+def _check_cluster(spec: str) -> None:
+    """Raises UsageError where Pods cannot run or reach the agent."""
+    if spec.startswith(COMMAND):
+        raise UsageError(
+            f"{spec!r} is a program on this machine, which a Pod cannot run: put the agent into "
+            f"an image ({_BY_DIGEST}) or let it listen at a URL ({URLS[0]}..., {URLS[1]}...)"
+        )
+    if image_of(spec) and not _HAS_DIGEST.search(spec):
+        raise UsageError(
+            f"{spec!r} has no digest, and a cluster runs images by digest: {_BY_DIGEST}"
+        )
+    if spec.startswith(URLS) and _is_own_host(parse_url(spec).host):
+        raise UsageError(
+            f"{spec!r} is the worker's own Pod: use an address that Pods can reach, and let the "
+            "agent listen there"
         )
 
 

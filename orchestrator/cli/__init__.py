@@ -6,6 +6,7 @@ Each module holds one command or one group. Errors become one sentence and an ex
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated
 
@@ -29,13 +30,17 @@ COMMANDS = {
     "schema": "schema",
     "doctor": "doctor",
     "clean": "clean",
+    "runs": "runs",
     "coordinator": "coordinator",
+    "cluster-coordinator": "cluster_coordinator",
     "worker": "worker",
     "cases": "cases",
     "device": "device",
     "image": "image",
     "sim": "sim",
 }
+
+FOR_PODS = ("cluster-coordinator",)  # nobody types it
 
 
 def commands(name: str = "") -> typer.Typer:
@@ -57,7 +62,8 @@ def commands(name: str = "") -> typer.Typer:
         if hasattr(module, "app"):
             app.add_typer(module.app, name=command)
         else:
-            app.command(command)(getattr(module, command))
+            function = getattr(module, command.replace("-", "_"))
+            app.command(command, hidden=command in FOR_PODS)(function)
     return app
 
 
@@ -80,8 +86,18 @@ def emufarm(
 
 
 def main() -> None:
+    ended(commands(*sys.argv[1:2]))
+
+
+def kubectl_plugin() -> None:
+    """`kubectl emufarm list` is `emufarm runs list`."""
+    ended(import_module(".runs", __name__).app)
+
+
+def ended(app: Callable[[], object]) -> None:
+    """Runs it to its end; errors become one sentence and an exit code."""
     try:
-        commands(*sys.argv[1:2])()
+        app()
     except UsageError as error:
         print(f"emufarm: {error}", file=sys.stderr)
         sys.exit(Exit.USAGE)

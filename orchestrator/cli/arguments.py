@@ -18,8 +18,12 @@ Noise = Annotated[int | None, typer.Option(help="Seed of the phones' noise.")]
 Selection = Annotated[
     str, typer.Option("-k", help="Only what matches it: and, or, not, parentheses.")
 ]
-BackendName = Annotated[str, typer.Option(help="auto, local or docker.")]
+BackendName = Annotated[str, typer.Option(help="auto, local, docker or kubernetes.")]
 AgentCardFile = Annotated[
     Path | None, typer.Option(help="Describes the agent: YAML (docs/pins.md).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and only that.")]
+Namespace = Annotated[
+    str, typer.Option(help="Of the cluster [default: the context's, or emufarm].")
+]
+Context = Annotated[str, typer.Option(help="Of the kubeconfig [default: the current one].")]

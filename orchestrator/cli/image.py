@@ -102,6 +102,7 @@ def listed(
 def push(
     profile: ProfileName,
     name: Annotated[str, typer.Argument(help="REGISTRY/NAME; the tag is the profile's.")],
+    base_image: BaseImage = BASE_IMAGE,
 ) -> None:
     """Push a proven image, and the worker image as NAME-worker; their digests go into its lock.
 
@@ -109,7 +110,7 @@ def push(
 
     Example: emufarm image push sim-api34 registry.example.org/farm/sim-api34
     """
-    for pushed in push_image(_builder(), load_profile(profile), name):
+    for pushed in push_image(_builder(base_image), load_profile(profile), name):
         typer.echo(f"{pushed.name} {pushed.digest}")
 
 

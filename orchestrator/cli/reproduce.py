@@ -8,10 +8,20 @@ from typing import Annotated
 
 import typer
 
+from ..farm.cluster.options import ClusterOptions
 from ..farm.reproduction import Reproduction
 from ..farm.reproduction import reproduce as reproduce_run
 from ..farm.runs import RUNS
-from .arguments import AgentCardFile, BackendName, Devices, Noise, RunName, Runs
+from .arguments import (
+    AgentCardFile,
+    BackendName,
+    Context,
+    Devices,
+    Namespace,
+    Noise,
+    RunName,
+    Runs,
+)
 from .exit_codes import Exit
 from .output import print_json, table
 from .progress import ProgressDisplay
@@ -32,6 +42,8 @@ def reproduce(
         str | None, typer.Option(help="Compare with this run; nothing is run.", metavar="RUN")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON.")] = False,
+    namespace: Namespace = "",
+    context: Context = "",
 ) -> None:
     """Run a run's plan again, and compare episode by episode.
 
@@ -52,6 +64,7 @@ def reproduce(
             agent_card=agent_card,
             against=against,
             runs=runs,
+            cluster=ClusterOptions(namespace, context),
             on_event=progress,
         )
     same = done.compared.same

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..farm.backends import CLUSTER
+from ..farm.cluster.options import PENDING_S, STORAGE, ClusterOptions
 from ..farm.runner import PUBLIC_CASES
 from ..farm.runner import resume as resume_run
 from ..farm.runner import run as run_cases
@@ -16,7 +18,9 @@ from .arguments import (
     AsJson,
     BackendName,
     CasesFolder,
+    Context,
     Devices,
+    Namespace,
     Noise,
     RunName,
     Runs,
@@ -49,8 +53,35 @@ def run(
     noise: Noise = None,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
+    namespace: Namespace = "",
+    context: Context = "",
+    detach: Annotated[
+        bool, typer.Option("--detach", help="On a cluster: return once the run has begun there.")
+    ] = False,
+    pending_timeout: Annotated[
+        float, typer.Option(help="Seconds for a Pod to start while no device is at work.")
+    ] = PENDING_S,
+    storage: Annotated[str, typer.Option(help="The size of the run's volume.")] = STORAGE,
+    storage_class: Annotated[
+        str, typer.Option(help="Of that volume [default: the cluster's].")
+    ] = "",
+    shared_storage: Annotated[
+        bool, typer.Option("--shared-storage", help="One that several nodes can mount.")
+    ] = False,
+    keep: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seconds that it stays after a pull [default: as the FarmRun]."),
+    ] = None,
+    agent_egress: Annotated[
+        list[str], typer.Option(help="HOST:PORT that the agent may reach; may be repeated.")
+    ] = [],  # noqa: B006 - typer copies it
+    agent_secret: Annotated[
+        str, typer.Option(help="A Secret with variables for an agent in an image, such as keys.")
+    ] = "",
 ) -> None:
     """Run every episode of a folder of cases, and report.
+
+    The options from --namespace on are for --backend kubernetes (docs/kubernetes.md).
 
     Exit 0: the run is complete, whatever the agents scored; 1: with --min-success, they scored
     less; 20: infrastructure prevented its end (`emufarm resume` continues) or cost an episode;
@@ -72,9 +103,16 @@ def run(
             noise=noise,
             name=name,
             runs=runs,
+            cluster=ClusterOptions(
+                namespace, context, detach, pending_timeout, storage, storage_class, keep,
+                tuple(agent_egress), agent_secret, shared_storage,
+            ),
             on_event=progress,
-        )
-    _conclude(done, min_success, as_json)
+        )  # fmt: skip
+    if detach and backend == CLUSTER:
+        typer.echo(f"emufarm runs watch {done.name}    follows it; kubectl get fr shows it")
+        return
+    conclude(done, min_success, as_json)
 
 
 def resume(
@@ -83,20 +121,26 @@ def resume(
     devices: Devices = 0,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
+    namespace: Namespace = "",
+    context: Context = "",
 ) -> None:
     """Go on with a run that was interrupted.
 
-    What is decided stays decided; the rest is run as the run was started. Exit codes are those of
+    What is decided stays decided; the rest is run as the run was started. A run on a cluster is
+    followed again, with another coordinator where its own gave up. Exit codes are those of
     `emufarm run`.
 
     Example: emufarm resume runs/20310512-091500-ab12cd
     """
     with ProgressDisplay(quiet=as_json) as progress:
-        done = resume_run(run, devices=devices, runs=runs, on_event=progress)
-    _conclude(done, min_success, as_json)
+        done = resume_run(
+            run, devices=devices, runs=runs, cluster=ClusterOptions(namespace, context),
+            on_event=progress,
+        )  # fmt: skip
+    conclude(done, min_success, as_json)
 
 
-def _conclude(done: Run, min_success: float | None, as_json: bool) -> None:
+def conclude(done: Run, min_success: float | None, as_json: bool) -> None:
     """Show the report and exit, once the progress has left the terminal."""
     report = done.report()
     show_report(report, done.folder, as_json=as_json)

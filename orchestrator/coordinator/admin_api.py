@@ -3,6 +3,7 @@
     GET /v1/journal?after=BYTES&wait=SECONDS    its segments and how long each is, once all together
                                                 are longer than this
     GET /v1/journal/CLAIM?from=BYTES            the bytes of a segment from there on
+    GET /v1/notices?after=COUNT                 lines for a person, once there were so many
     GET /v1/file, /v1/bundle                    see run_files.py
 
 Only lines that were acknowledged are given out, so a copy never holds one that does not count.
@@ -46,6 +47,11 @@ class ReadingHandlers:
 
     async def state(self, request: Request, sender: str) -> Response:
         return JSONResponse(self._run.view())
+
+    async def notices(self, request: Request, sender: str) -> Response:
+        count, lines = self._run.notices.after(_number(request, "after"))
+        body = {"count": count, "lines": lines, "served_only": self._run.served_only}
+        return JSONResponse(body)
 
     async def journal(self, request: Request, sender: str) -> Response:
         wait = min(_number(request, "wait"), LONGEST_WAIT_S)

@@ -34,6 +34,7 @@ from .messages import (
     RunFinished,
     slot_of,
 )
+from .notices import NoticeLog
 from .state import OpenLease, mark_seen, new_state, renew
 from .transitions import (
     DeviceFailed,
@@ -64,6 +65,8 @@ class LeaseEnded(EmufarmError):
 class Coordinator:
     """Made by open_run, as an async context manager; owns the run's ledger and bundle store."""
 
+    served_only = False
+
     def __init__(
         self,
         run: Path,
@@ -75,6 +78,7 @@ class Coordinator:
         alone: bool,
     ) -> None:
         self.folder = run
+        self._claim = claim.number
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
@@ -92,6 +96,8 @@ class Coordinator:
         )
         self._ledger = Ledger(run, self.state, self._opening, claim)
         self.agents: AgentContainers | None = None  # set where the fleet can run containers
+        self.notices = NoticeLog()
+        self.paused = asyncio.Event()  # set while nothing more is leased, as the disk is filling up
         self._storing: dict[str, asyncio.Event] = {}  # token -> set once its bundle is stored
         self._closing = asyncio.Event()
         self._expiring: asyncio.Task[None] | None = None
@@ -157,6 +163,8 @@ class Coordinator:
             text = "its worker asked for another lease without ending this one"
             self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text))
         mark_seen(self.state, device, now)
+        if self.paused.is_set() and not self.state.finished:
+            return NothingToLease(self.state.lease_s / 2)
         decision = schedule.grant(
             self.state, request.worker, device, request.request_id, secrets.token_hex(8), now
         )
@@ -306,7 +314,8 @@ class Coordinator:
 
     def view(self) -> dict[str, Any]:
         stopped = str(self.stopped) if self.stopped else None
-        return {**view(self.state, time.monotonic()), "stopped": stopped, "served_only": False}
+        own = {"stopped": stopped, "claim": self._claim}
+        return {**view(self.state, time.monotonic()), **own}
 
     @property
     def over(self) -> asyncio.Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ from ..plan.plan import Plan
 from ..settings import Limits
 from . import chain, durations
 from .ledger import SegmentLength
+from .notices import NoticeLog
 from .state import apply, new_state
 from .transitions import SealedSegment, SegmentOpened
 from .view import view
@@ -20,6 +22,14 @@ class RunSource(Protocol):
 
     @property
     def folder(self) -> Path: ...
+
+    @property
+    def notices(self) -> NoticeLog: ...
+
+    @property
+    def served_only(self) -> bool:
+        """Nothing is added to it any more."""
+        ...
 
     def view(self) -> dict[str, Any]: ...
 
@@ -35,9 +45,14 @@ class RunSource(Protocol):
 class FinishedRun:
     """Read once: it makes no claim, so a coordinator may still come and go on with the run."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
-        """JournalBroken where the journal is not the one that was written."""
+    served_only = True
+
+    def __init__(self, folder: Path, plan: Plan, notices: NoticeLog | None = None) -> None:
+        """JournalBroken where the journal is not the one that was written. `notices`: those of the
+        coordinator that has just ended."""
         self.folder = folder
+        self.notices = notices or NoticeLog()
+        self.pulled = asyncio.Event()  # somebody has all of it
         expected = durations.expectations(plan.episodes, durations.recorded_means(folder))
         self._state = new_state(plan.episodes, expected, Limits.lease_s, Limits.attempts)
         self._segments: list[SegmentLength] = []
@@ -53,8 +68,8 @@ class FinishedRun:
             self._segments.append(SegmentLength(int(Path(sealed.name).stem), sealed.length))
 
     def view(self) -> dict[str, Any]:
-        """As a coordinator's; `served_only`: nothing is added any more."""
-        return {**view(self._state, time.monotonic()), "stopped": None, "served_only": True}
+        """As a coordinator's."""
+        return {**view(self._state, time.monotonic()), "stopped": None}
 
     def segments(self) -> tuple[SegmentLength, ...]:
         return tuple(self._segments)

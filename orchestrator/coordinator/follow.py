@@ -23,7 +23,7 @@ from .transitions import Event
 
 _ANSWER_S = 30.0  # beyond the time that a request waits
 _FILE_S = 120.0  # between two pieces of a file
-_AWAY = frozenset({502, 503, 504})
+_AWAY = frozenset({429, 502, 503, 504})
 UrlQuery = Mapping[str, str | int]
 
 
@@ -31,10 +31,16 @@ class AdminClient:
     """A client with the admins' secret. Every call may be repeated, and is while the coordinator is
     away, for a bounded time."""
 
-    def __init__(self, url: str, secret: str, away_s: float = 60.0) -> None:
-        headers = {TOKEN_HEADER: secret}
-        self._http = httpx.Client(base_url=url, headers=headers, timeout=_ANSWER_S, trust_env=False)
+    def __init__(self, http: httpx.Client, secret: str, away_s: float = 60.0) -> None:
+        """`http` leads to the coordinator, and is closed with this client."""
+        self._http = http
+        self._http.headers[TOKEN_HEADER] = secret
         self._retry = coordinator_policy(away_s)
+
+    @classmethod
+    def at(cls, url: str, secret: str, away_s: float = 60.0) -> Self:
+        """Of a coordinator that is reached directly."""
+        return cls(httpx.Client(base_url=url, timeout=_ANSWER_S, trust_env=False), secret, away_s)
 
     def __enter__(self) -> Self:
         return self
@@ -44,6 +50,21 @@ class AdminClient:
 
     def state(self) -> dict[str, Any]:
         return dict(self._get("/v1/state").json())
+
+    def notices(self, after: int) -> dict[str, Any]:
+        """`count`, the `lines` after so many, and `served_only`: nothing is added any more."""
+        return dict(self._get("/v1/notices", {"after": after}).json())
+
+    def intake(self) -> dict[str, Any]:
+        return dict(self._get("/v1/intake").json())
+
+    def send(self, name: str, content: bytes) -> None:
+        """A document of a run that begins."""
+        self._retry(lambda: self._ask("PUT", f"/v1/documents/{name}", {}, _FILE_S, content))
+
+    def pulled(self) -> None:
+        """All of the ended run is here."""
+        self._retry(lambda: self._ask("POST", "/v1/pulled", {}, _ANSWER_S))
 
     def segments(self, after: int, wait: int) -> list[SegmentLength]:
         answer = self._get("/v1/journal", {"after": after, "wait": wait}, wait + _ANSWER_S)
@@ -77,11 +98,15 @@ class AdminClient:
     def _get(
         self, path: str, query: UrlQuery | None = None, seconds: float = _ANSWER_S
     ) -> httpx.Response:
-        return self._retry(lambda: self._ask(path, query or {}, seconds))
+        return self._retry(lambda: self._ask("GET", path, query or {}, seconds))
 
-    def _ask(self, path: str, query: UrlQuery, seconds: float) -> httpx.Response:
+    def _ask(
+        self, method: str, path: str, query: UrlQuery, seconds: float, content: bytes | None = None
+    ) -> httpx.Response:
         try:
-            answer = self._http.get(path, params=query, timeout=seconds)
+            answer = self._http.request(
+                method, path, params=query, content=content, timeout=seconds
+            )
         except httpx.TransportError as error:
             text = f"the coordinator at {self._http.base_url} does not answer: {error!r}"
             raise CoordinatorAway(text) from error
@@ -91,9 +116,26 @@ class AdminClient:
 
 def _require_ok(answer: httpx.Response, path: str) -> None:
     if answer.status_code in _AWAY:
-        raise CoordinatorAway(f"the coordinator does not answer {path}: {answer.text[:200]}")
+        raise CoordinatorAway(f"the coordinator does not answer {path}: {_why(answer)}")
     if answer.status_code != httpx.codes.OK:
-        raise EmufarmError(f"the coordinator refused {path}: {answer.text[:200]}")
+        raise AdminRefused(answer.status_code, f"the coordinator refused {path}: {_why(answer)}")
+
+
+def _why(answer: httpx.Response) -> str:
+    """Its sentence, or that of the API server whose proxy leads to it."""
+    try:
+        body = answer.json()
+        return str(body.get("error") or body["message"])[:500]
+    except (ValueError, KeyError, AttributeError):
+        return answer.text[:200]
+
+
+class AdminRefused(EmufarmError):
+    """The coordinator, or whoever leads to it, refused a request."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class JournalCopy:

@@ -16,22 +16,28 @@ M = TypeVar("M", bound=BaseModel)
 
 
 async def read_body(request: Request, model: type[M]) -> M:
-    check_length(request, JSON_LIMIT)
-    data = bytearray()
+    data = await read_bytes(request, JSON_LIMIT, JSON_S)
     try:
-        async with asyncio.timeout(JSON_S):
-            async for piece in request.stream():
-                data += piece
-                if len(data) > JSON_LIMIT:
-                    raise too_long(JSON_LIMIT)
-    except TimeoutError as error:
-        raise HTTPException(408, f"no whole body within {JSON_S:g} s") from error
-    try:
-        return model.model_validate_json(bytes(data))
+        return model.model_validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise HTTPException(400, f"{where}: {first['msg']}" if where else first["msg"]) from error
+
+
+async def read_bytes(request: Request, limit: int, seconds: float) -> bytes:
+    """The whole body. An HTTPException where it is too long, or too slow."""
+    check_length(request, limit)
+    data = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for piece in request.stream():
+                data += piece
+                if len(data) > limit:
+                    raise too_long(limit)
+    except TimeoutError as error:
+        raise HTTPException(408, f"no whole body within {seconds:g} s") from error
+    return bytes(data)
 
 
 def check_length(request: Request, limit: int) -> None:

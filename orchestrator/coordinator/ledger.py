@@ -20,7 +20,9 @@ from .journal import Journal, JournalUnwritable
 from .state import State, apply
 from .transitions import (
     AttemptCommitted,
+    AttemptFenced,
     AttemptLost,
+    EpisodeDecided,
     Event,
     LeaseGranted,
     RunOpened,
@@ -103,8 +105,17 @@ class Ledger:
             quarantined = schedule.quarantine_due(self.state, event.device)
             if quarantined is not None:
                 self.record(quarantined)
-        if not isinstance(event, LeaseGranted):
+        if self._concerns_waiting(event):
             self.wake_all()
+
+    def _concerns_waiting(self, event: Event) -> bool:
+        """Whether a request for a lease that waits may get another answer now. Thousands may wait
+        while the last episodes are under way, and each one that is woken is a decision."""
+        if self.state.finished:
+            return True
+        if isinstance(event, AttemptCommitted):
+            return event.judgement.retried
+        return not isinstance(event, LeaseGranted | AttemptFenced | EpisodeDecided)
 
     async def durable(self) -> None:
         """Everything recorded so far is on disk."""

@@ -9,6 +9,7 @@ from ..report.compare.comparison import Comparison
 from ..report.model import Report
 from ..report.verify.run import Proof
 from ..settings import Limits
+from .cluster.options import ClusterOptions
 from .controls import CheckedCases, check_cases
 from .reproduction import Reproduction, reproduce
 from .run_events import Journaled, Notice, RunEvent, RunStarted
@@ -16,8 +17,8 @@ from .runner import resume, run
 from .runs import AttemptResult, EpisodeResult, Run, compare
 
 __all__ = [
-    "AttemptResult", "CheckedCases", "Comparison", "EmufarmError", "EpisodeResult", "Journaled",
-    "Judgement", "Limits", "Notice", "Plan", "Proof", "Report", "Reproduction", "Run",
-    "RunEvent", "RunInterrupted", "RunStarted", "UsageError", "check_cases", "compare",
-    "reproduce", "resume", "run",
+    "AttemptResult", "CheckedCases", "ClusterOptions", "Comparison", "EmufarmError",
+    "EpisodeResult", "Journaled", "Judgement", "Limits", "Notice", "Plan", "Proof", "Report",
+    "Reproduction", "Run", "RunEvent", "RunInterrupted", "RunStarted", "UsageError",
+    "check_cases", "compare", "reproduce", "resume", "run",
 ]  # fmt: skip

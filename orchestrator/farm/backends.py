@@ -21,7 +21,8 @@ from ..pins.image_lock import FILE as LOCK_FILE
 from ..pins.image_lock import ImageLock
 from ..pins.profile import Profile
 
-BACKENDS = ("auto", "local", "docker")
+CLUSTER = "kubernetes"  # `auto` never chooses it
+BACKENDS = ("auto", "local", "docker", CLUSTER)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ def choose_backend(name: str, profile: Profile, agent: str, notify: Notify) -> C
     check_backend_name(name)
     if name == "auto":
         return _automatic(profile, agent, notify)
+    if name == CLUSTER:
+        raise UsageError("this command runs on this machine: choose local or docker")
     choose = docker_backend if name == "docker" else local_backend
     return choose(profile, agent, notify)
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shutil
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..coordinator.client import CoordinatorClient
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.credentials import Secrets, WorkerKey
 from ..coordinator.messages import DeviceLoss, DeviceStartReport, slot_of
+from ..coordinator.notices import NoticeLog
 from ..coordinator.open_run import open_run
 from ..coordinator.server import listening
 from ..coordinator.state import State
@@ -35,6 +36,23 @@ from .run_events import Journaled, Notice, OnEvent, RunStarted, notifier
 TEXT_LIMIT = 4000  # of a fact; what a message to the coordinator may hold
 
 
+class WantedDevices:
+    """How many devices a lasting run shall have, which somebody may change meanwhile."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._changed = asyncio.Event()
+
+    def want(self, count: int) -> None:
+        if count != self.count:
+            self.count = count
+            self._changed.set()
+
+    async def changed(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+
 @dataclass(frozen=True)
 class Lasting:
     """For a coordinator whose pairs outlive it. Being interrupted, it leaves them; a predecessor's
@@ -43,7 +61,12 @@ class Lasting:
     secrets: Secrets
     port: int  # where it listens
     advertised: str  # its URL, as a worker reaches it
-    cancelled: asyncio.Event  # ends the pairs, and the run with them
+    wanted: WantedDevices
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)  # ends the pairs and the run
+    paused: asyncio.Event = field(
+        default_factory=asyncio.Event
+    )  # nothing is leased while it is set
+    notices: NoticeLog = field(default_factory=NoticeLog)
 
 
 async def execute(
@@ -58,20 +81,25 @@ async def execute(
             backend.resources(job.run, notifier(on_event), adopt=bool(lasting)) as resources,
             listening(coordinator, allowed, resources.host, port) as url,
         ):
+            if lasting is not None:
+                coordinator.notices, coordinator.paused = lasting.notices, lasting.paused
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
             on_event(RunStarted(job.run, coordinator.view))
-            living: tuple[str, ...] = ()
+            living = await resources.living() if lasting else ()
             if not coordinator.state.sealed:
-                await send_staged(job.run / STAGING, url, allowed.admin)
-                living = await resources.living() if lasting else ()
-                await end_leases(coordinator, living, adopting=bool(lasting))
-            if not coordinator.over.is_set():
+                staged = [*staged_slots(job.run), *resources.staged(living)]
+                await send_staged(staged, url, allowed.admin)
+                describe = resources.describe_loss if lasting else None
+                await end_leases(coordinator, living, describe)
+            # A predecessor that died at the very end may have left Pods: a fleet of none ends them.
+            left = lasting is not None and coordinator.stopped is None
+            if left or not coordinator.over.is_set():
                 reached = lasting.advertised if lasting else url
                 order = fleet_order(job, coordinator.state, reached, allowed.workers, work, living)
                 await run_fleet(resources, order, coordinator, interrupted, on_event, lasting)
                 if await resources.salvage() and coordinator.stopped is None:
-                    await send_staged(job.run / STAGING, url, allowed.admin)
-                    await end_leases(coordinator, (), adopting=False)
+                    await send_staged(staged_slots(job.run), url, allowed.admin)
+                    await end_leases(coordinator, ())
             if coordinator.stopped is not None:
                 raise EmufarmError(str(coordinator.stopped))
             if coordinator.state.finished:
@@ -117,10 +145,12 @@ async def run_fleet(
     reports = FactReports(coordinator)
     async with resources.fleet(order, reports.send) as fleet:
         coordinator.agents = fleet.agents
+        if len(order.adopted) > order.devices:  # it was scaled down while nobody was there
+            await fleet.resize(order.devices, busy_devices(coordinator))
         coordinator.subscribe(lambda event: report_commit(fleet, event))
         ends = {
             asyncio.ensure_future(waited)
-            for waited in (coordinator.over.wait(), fleet.ended(), *asked)
+            for waited in (coordinator.over.wait(), _used_up(fleet, coordinator, lasting), *asked)
         }
         try:
             done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -139,34 +169,65 @@ async def run_fleet(
         on_event(Notice(f"device trouble: {reason}"))
 
 
+async def _used_up(fleet: Fleet, coordinator: Coordinator, lasting: Lasting | None) -> None:
+    """Until no slot is left. A lasting run's fleet is resized meanwhile, and waits with none."""
+    while lasting is not None:
+        changed = asyncio.ensure_future(lasting.wanted.changed())
+        ended = asyncio.ensure_future(fleet.ended())
+        try:
+            await asyncio.wait({changed, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                ended.result()
+                if lasting.wanted.count > 0 and not changed.done():
+                    return
+                await changed
+        finally:
+            ended.cancel()
+            changed.cancel()
+        wanted = min(lasting.wanted.count, coordinator.state.undecided)
+        await fleet.resize(wanted, busy_devices(coordinator))
+    await fleet.ended()
+
+
+def busy_devices(coordinator: Coordinator) -> set[str]:
+    return {held.granted.device for held in coordinator.state.leases.values()}
+
+
 def report_commit(fleet: Fleet, event: Event) -> None:
     """Does not count an attempt that infrastructure failed: its device may be broken."""
     if isinstance(event, AttemptCommitted) and not event.judgement.retried:
         fleet.committed(event.device)
 
 
-async def send_staged(staging: Path, url: str, admin: str) -> None:
+def staged_slots(run: Path) -> list[Path]:
+    return sorted((run / STAGING).glob("*"))
+
+
+async def send_staged(slots: Iterable[Path], url: str, admin: str) -> None:
     """Commits what workers that are dead had sealed."""
-    for slot in await asyncio.to_thread(lambda: sorted(staging.glob("*"))):
+    for slot in slots:
         with CoordinatorClient(url, admin, worker="salvage") as client:
             await asyncio.to_thread(_send_held, client, slot)
 
 
-async def end_leases(coordinator: Coordinator, living: Collection[str], *, adopting: bool) -> None:
+async def end_leases(
+    coordinator: Coordinator,
+    living: Collection[str],
+    describe: Callable[[str], Awaitable[DeviceFact]] | None = None,
+) -> None:
     """Ends the leases of a predecessor's workers, except of those that live: now, and not when they
     run out.
 
     A command holds the run's lock and its workers' staging, so none of them is at work any more:
     their attempts never happened. On a cluster a device that is gone while its coordinator was away
-    was lost, as it would have been before its eyes.
+    was lost, as it would have been before its eyes; `describe` says why.
     """
     for held in list(coordinator.state.leases.values()):
         token, device = held.granted.token, held.granted.device
-        if not adopting:
+        if describe is None:
             await coordinator.give_back(token, "the run was ended while this attempt was under way")
         elif device not in living:
-            text = "it was gone when the coordinator came back"
-            await coordinator.device_lost(DeviceLoss(device=device, text=text))
+            await coordinator.device_lost(device_loss(await describe(device)))
 
 
 def _send_held(client: CoordinatorClient, slot: Path) -> None:
@@ -202,13 +263,16 @@ class FactReports:
                 )  # fmt: skip
                 await self._coordinator.device(fact.device, note)
             case "device_lost" | "worker_lost":
-                loss = DeviceLoss(
-                    device=fact.device, lost="worker" if fact.kind == "worker_lost" else "device",
-                    cause=fact.cause, exit_code=fact.exit_code, text=fact.text[:TEXT_LIMIT],
-                )  # fmt: skip
-                await self._coordinator.device_lost(loss)
+                await self._coordinator.device_lost(device_loss(fact))
             case "slot_given_up":
                 pass  # its devices' ends are in the journal
+
+
+def device_loss(fact: DeviceFact) -> DeviceLoss:
+    return DeviceLoss(
+        device=fact.device, lost="worker" if fact.kind == "worker_lost" else "device",
+        cause=fact.cause, exit_code=fact.exit_code, text=fact.text[:TEXT_LIMIT],
+    )  # fmt: skip
 
 
 def _start_reason(fact: DeviceFact) -> str:

@@ -20,8 +20,9 @@ Ask = Callable[[], object]
 Work = Callable[[asyncio.Event], Coroutine[Any, Any, T]]
 
 
-def blocking(work: Work[T], on_event: OnEvent) -> T:
-    """Runs a coroutine to its end. It is given an event that is set by Ctrl-C or SIGTERM.
+def blocking(work: Work[T], on_event: OnEvent, stopping: str = STOPPING) -> T:
+    """Runs a coroutine to its end. It is given an event that is set by Ctrl-C or SIGTERM, and
+    `stopping` is said then.
 
     If the caller's thread runs an event loop, as a notebook's does, the coroutine gets a thread of
     its own, and the caller waits for it.
@@ -29,17 +30,17 @@ def blocking(work: Work[T], on_event: OnEvent) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_interruptible(work, on_event, Future()))
-    return _in_thread(work, on_event)
+        return asyncio.run(_interruptible(work, on_event, Future(), stopping))
+    return _in_thread(work, on_event, stopping)
 
 
-def _in_thread(work: Work[T], on_event: OnEvent) -> T:
+def _in_thread(work: Work[T], on_event: OnEvent, stopping: str) -> T:
     asked: Future[Ask] = Future()
     result: Future[T] = Future()
 
     def run() -> None:
         try:
-            result.set_result(asyncio.run(_interruptible(work, on_event, asked)))
+            result.set_result(asyncio.run(_interruptible(work, on_event, asked, stopping)))
         except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
             result.set_exception(error)
 
@@ -54,12 +55,12 @@ def _in_thread(work: Work[T], on_event: OnEvent) -> T:
             asked.result()()
 
 
-async def _interruptible(work: Work[T], on_event: OnEvent, asked: Future[Ask]) -> T:
+async def _interruptible(work: Work[T], on_event: OnEvent, asked: Future[Ask], stopping: str) -> T:
     loop, interrupted = asyncio.get_running_loop(), asyncio.Event()
 
     def ask() -> None:
         if not interrupted.is_set():
-            on_event(Notice(STOPPING))
+            on_event(Notice(stopping))
             interrupted.set()
 
     asked.set_result(lambda: loop.call_soon_threadsafe(ask))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from ..coordinator import chain
@@ -17,9 +18,9 @@ from ..coordinator.transitions import AttemptCommitted, AttemptFenced, Event, Ru
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
 from ..files import file_sha256, write_atomically
-from .run_events import Journaled, OnEvent
+from .run_events import Journaled, Notice, OnEvent
 
-WAIT_S = 20  # for a line that is added to the journal, in one request
+WAIT_S = 5  # for a line that is added to the journal, in one request
 _AT_ONCE = 4  # bundles that are on their way
 
 
@@ -27,11 +28,38 @@ class PulledBroken(EmufarmError):
     """What came is not what the journal vouches for."""
 
 
+class PullEnd(StrEnum):
+    """How a pull ended."""
+
+    SEALED = "sealed"  # all of the run is here, and its seal proves it
+    ENDED = "ended"  # all that there is: the run ended without a seal
+    STOPPED = "stopped"  # more may come
+
+
+class NoticeReader:
+    """Reports a coordinator's notices, each once, however often the connection breaks."""
+
+    def __init__(self, on_event: OnEvent) -> None:
+        self._on_event = on_event
+        self._count = 0
+
+    def read(self, client: AdminClient) -> bool:
+        """Whether nothing is added to the run any more."""
+        found = client.notices(self._count)
+        for line in found["lines"]:
+            self._on_event(Notice(line))
+        self._count = found["count"]
+        return bool(found["served_only"])
+
+
 def pull(
-    client: AdminClient, folder: Path, on_event: OnEvent, stop: Callable[[], bool] = lambda: False
-) -> bool:
-    """Until the run is sealed and all of it is in this folder, `stop` holds, or nothing more can
-    come; whether it is sealed.
+    client: AdminClient,
+    folder: Path,
+    on_event: OnEvent,
+    stop: Callable[[], bool] = lambda: False,
+    notices: NoticeReader | None = None,
+) -> PullEnd:
+    """Until all of the run is in this folder, or `stop` holds while it goes on.
 
     PulledBroken where a bundle or a document is another than the journal says; CoordinatorAway
     where nobody answers any more.
@@ -39,19 +67,24 @@ def pull(
     copy = JournalCopy(folder / chain.FOLDER)
     known = [line.event for line in chain.read(folder / chain.FOLDER).lines]
     threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="pull")
+    notices = notices or NoticeReader(on_event)
     try:
         sealed = _take(client, folder, known, threads)
         while sealed is None:
-            events = copy.update(client, WAIT_S)
+            # Asked before the journal: what ends in between is not taken for all that there is.
+            ended = notices.read(client)
+            events = copy.update(client, 0 if ended else WAIT_S)
             sealed = _take(client, folder, events, threads)
             for event in events:
                 on_event(Journaled(event))
-            if sealed is None and (stop() or (not events and client.state()["served_only"])):
-                return False
+            if sealed is None and ended and not events:
+                return PullEnd.ENDED
+            if sealed is None and not ended and stop():
+                return PullEnd.STOPPED
     finally:  # after a fault, what has not begun is not begun
         threads.shutdown(cancel_futures=True)
     _take_documents(client, folder, sealed)
-    return True
+    return PullEnd.SEALED
 
 
 def _take(

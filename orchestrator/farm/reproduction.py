@@ -14,7 +14,10 @@ from ..plan.store import FILE as PLAN
 from ..plan.store import read_plan
 from ..report.endings import EndingComparison, comparable, endings
 from ..report.endings import compare as compare_endings
-from .backends import check_backend_name, choose_backend
+from .backends import CLUSTER, check_backend_name, choose_backend
+from .cluster.commands import run_on_cluster
+from .cluster.options import DEFAULTS, ClusterOptions
+from .cluster.start import NewRun
 from .job import Job
 from .recorded import planned_profile, recorded, require_unchanged_cases
 from .run_events import OnEvent, ignore, notifier
@@ -40,6 +43,7 @@ def reproduce(
     agent_card: str | Path | None = None,
     against: str | Path | None = None,
     runs: str | Path = RUNS,
+    cluster: ClusterOptions = DEFAULTS,
     on_event: OnEvent = ignore,
 ) -> Reproduction:
     """Run a run's plan again in a folder beside it, and compare outcome, violations and digests.
@@ -54,7 +58,7 @@ def reproduce(
         second = find_run(against, runs)
     else:
         second = _again(first.folder, plan, backend, device_count(devices), noise, agent_card,
-                        on_event)  # fmt: skip
+                        cluster, on_event)  # fmt: skip
     other = read_plan(second / PLAN)
     comparable(plan, other)
     if first.folder.resolve() == second.resolve():
@@ -82,12 +86,21 @@ def _again(
     devices: int,
     noise: int | None,
     agent_card: str | Path | None,
+    cluster: ClusterOptions,
     on_event: OnEvent,
 ) -> Path:
     """The new run's folder, once it has ended."""
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
+    card = load_card(Path(agent_card)) if agent_card else None
+    settings = replace(before.settings, noise=noise)
+    if backend == CLUSTER:
+        return run_on_cluster(
+            NewRun(free_name(folder), plan, settings, profile, devices, before.cases_folder,
+                   cluster, card),
+            on_event,
+        ).folder  # fmt: skip
     notify = notifier(on_event)
     place = choose_backend(backend, profile, plan.agent, notify)
     if place.lock.digest != before.image:
@@ -95,8 +108,6 @@ def _again(
             f"the image is {place.lock.digest[:12]}, {folder} was run on {before.image[:12]}: "
             "a difference may come from it"
         )
-    card = load_card(Path(agent_card)) if agent_card else None
-    settings = replace(before.settings, noise=noise)
     job = Job(free_name(folder), plan, settings, profile, place, devices)
     return start(job, before.cases_folder, on_event, card).folder
 

@@ -16,7 +16,10 @@ from ..plan.plan import Plan, build
 from ..plan.store import FILE as PLAN
 from ..report import build as report
 from ..settings import Limits, RunSettings
-from .backends import check_backend_name, choose_backend
+from .backends import CLUSTER, check_backend_name, choose_backend
+from .cluster.commands import resume_on_cluster, run_on_cluster
+from .cluster.options import DEFAULTS, ClusterOptions
+from .cluster.start import NewRun
 from .documents import write_documents
 from .execute import execute
 from .interruption import blocking
@@ -44,13 +47,15 @@ def run(
     limits: Limits = RunSettings.limits,
     name: str = "",
     runs: str | Path = RUNS,
+    cluster: ClusterOptions = DEFAULTS,
     on_event: OnEvent = ignore,
 ) -> Run:
     """Run every episode of a folder of cases, and write the report. Where the current folder has no
     such folder, the one of that name that comes with emufarm is taken.
 
     Returns when every episode is decided or the fleet can do no more: `Run.complete` says which.
-    UsageError where the request cannot work; RunInterrupted after Ctrl-C or SIGTERM.
+    UsageError where the request cannot work; RunInterrupted after Ctrl-C or SIGTERM. `cluster` is
+    for the backend `kubernetes`, where a run goes on without this process.
     """
     check_backend_name(backend)
     card = load_card(Path(agent_card)) if agent_card else None
@@ -65,13 +70,19 @@ def run(
         raise UsageError(f"{folder} exists already: `emufarm resume {folder}`, or choose --run")
     on_event(Notice(f"cases: {found}"))
     phone = load_profile(profile)
+    if backend == CLUSTER:
+        return run_on_cluster(
+            NewRun(folder, plan, settings, phone, count, found, cluster, card), on_event
+        )
     place = choose_backend(backend, phone, agent, notifier(on_event))
     job = Job(folder, plan, settings, phone, place, count)
     return _latest(start(job, found, on_event, card))
 
 
-def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
-           on_event: OnEvent = ignore) -> Run:  # fmt: skip
+def resume(
+    run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
+    cluster: ClusterOptions = DEFAULTS, on_event: OnEvent = ignore,
+) -> Run:  # fmt: skip
     """Go on with a run that was interrupted; what is decided stays decided.
 
     UsageError where its cases, its profile or its image are no longer those it was started with.
@@ -80,6 +91,11 @@ def resume(run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
     opened = Run.open(run, runs)
     folder, plan = opened.folder, opened.plan
     before = recorded(folder, plan)
+    if before.backend == CLUSTER:
+        return resume_on_cluster(
+            opened.name, devices=devices, options=cluster, runs=folder.resolve().parent,
+            on_event=on_event,
+        )  # fmt: skip
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
     backend = choose_backend(before.backend, profile, plan.agent, notifier(on_event))

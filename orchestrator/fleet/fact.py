@@ -27,4 +27,10 @@ class DeviceFact:
     text: str
 
 
+def unexplained_loss(device: str) -> DeviceFact:
+    """Of one that ended while nobody watched."""
+    text = "it was gone when the coordinator came back"
+    return DeviceFact(device, "device_lost", Cause.UNKNOWN, None, text)
+
+
 OnFact = Callable[[DeviceFact], None]

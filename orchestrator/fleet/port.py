@@ -23,7 +23,7 @@ from ..coordinator.credentials import WorkerKey
 from ..coordinator.messages import AgentContainers
 from ..errors import EmufarmError
 from ..events.notify import Notify
-from .fact import OnFact
+from .fact import DeviceFact, OnFact
 from .slot import Slot
 
 
@@ -126,6 +126,15 @@ class RunResources(Protocol):
     async def living(self) -> tuple[str, ...]:
         """The devices of the pairs that a predecessor left alive. Raises EmufarmError where the
         backend does not answer."""
+        ...
+
+    def staged(self, living: Collection[str]) -> list[Path]:
+        """The staging folders of a predecessor's workers that do not live, where this process sees
+        them. Those in the run's own folder are not among them."""
+        ...
+
+    async def describe_loss(self, device: str) -> DeviceFact:
+        """Why a predecessor's pair is not at work any more. Raises EmufarmError as `living`."""
         ...
 
     async def salvage(self) -> bool:

@@ -24,6 +24,8 @@ from tests.agent.screens import seen
 
 BUDGET = Budget(steps=5, seconds=5)
 
+DIGEST = "0" * 64
+
 
 def rendered(**scripts: Any) -> Rendered:
     told: dict[str, Any] = {"solution": (), "near_miss": (), "bait": (), **scripts}
@@ -119,6 +121,13 @@ def test_an_agent_that_is_not_trusted_with_the_host_says_where_it_is() -> None:
         ("http://0.0.0.0:8080/", "docker", "is the worker's own container"),
         ("https://[::1]/", "docker", "is the worker's own container"),
         ("command:/bin/true", "docker", "a program on this machine"),
+        ("http://127.0.0.1:8080/", "kubernetes", "is the worker's own Pod: use an address"),
+        ("http://localhost/", "kubernetes", "is the worker's own Pod"),
+        ("https://[::1]/", "kubernetes", "is the worker's own Pod"),
+        ("command:/bin/true", "kubernetes", r"which a Pod cannot run: .*image:.*http://.*https://"),
+        ("image:my-agent:1", "kubernetes", "has no digest, and a cluster runs images by digest"),
+        ("image:my-agent@sha256:00ff", "kubernetes", "image:NAME@sha256:..."),
+        (f"image:my-agent@sha256:{DIGEST}\n", "kubernetes", "has no digest"),
     ],
 )
 def test_an_agent_that_a_backend_cannot_reach_is_refused(spec: str, backend: str, why: str) -> None:
@@ -135,6 +144,11 @@ def test_an_agent_that_a_backend_cannot_reach_is_refused(spec: str, backend: str
         ("command:/bin/true", "local"),
         ("https://agents.example.org/act", "docker"),
         ("reference", "docker"),
+        (f"image:registry.example.org/a/b:1@sha256:{DIGEST}", "kubernetes"),
+        ("http://10.0.0.7:8080/", "kubernetes"),
+        ("https://agents.example.org/act", "kubernetes"),
+        ("reference", "kubernetes"),
+        ("random", "kubernetes"),
     ],
 )
 def test_all_others_may_run_there(spec: str, backend: str) -> None:

@@ -20,7 +20,7 @@ from tests.coordinator.runs import SETTINGS, a_plan
 
 
 def follower(url: str) -> AdminClient:
-    return AdminClient(url, SECRETS.admin, away_s=0.0)
+    return AdminClient.at(url, SECRETS.admin, away_s=0.0)
 
 
 async def start(served: Served, number: int) -> None:

@@ -1,8 +1,7 @@
-"""The farm of the quicker run tests, the farm on a Docker engine, and real Kubernetes clusters."""
+"""The farm of the quicker run tests, on a Docker engine and on a Kubernetes cluster."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.cluster import build
 from tests.e2e.cluster.cluster import Cluster
-from tests.e2e.cluster.reached import Reached
+from tests.e2e.clustered import Clustered, a_clustered
 from tests.e2e.docked import PROFILE, Docked
 from tests.e2e.engine import Engine
 from tests.run.conftest import ROOT, a_farm, ended, farm
@@ -43,21 +41,12 @@ def baked(docked: Docked) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reached]:
-    """The one that EMUFARM_TEST_KUBECONFIG names, else one with two nodes, made for the session."""
-    if given := os.environ.get("EMUFARM_TEST_KUBECONFIG"):
-        yield Reached(build.programs().kube, Path(given))
-        return
-    with Cluster(tmp_path_factory.mktemp("cluster")) as made:
-        yield made
-
-
-@pytest.fixture
-def own_cluster(cluster: Reached) -> Cluster:
-    """One whose nodes a test may stop and whose images it may push."""
-    if not isinstance(cluster, Cluster):
-        pytest.skip("needs nodes of its own, and EMUFARM_TEST_KUBECONFIG names another cluster")
-    return cluster
+def clustered(
+    image_engine: Engine, own_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Clustered:
+    """Its images are in the cluster's registry, and it runs without any engine."""
+    place = tmp_path_factory.mktemp("clustered")
+    return a_clustered(a_farm(place, tmp_path_factory), place, own_cluster, image_engine)
 
 
 @pytest.fixture(scope="session")

@@ -207,8 +207,10 @@ class Engine:
         """All that this session or a killed one left, but the bases."""
         if made := self.listed("ps", "--all", "--quiet"):
             self.docker("rm", "--force", "--volumes", *made)
-        names = self.listed("image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
-        if made := [one for one in names if not one.startswith((f"{KEPT}:", "<none>"))]:
+        rows = self.listed("image", "ls", "--format", "{{.Repository}}:{{.Tag}}|{{.ID}}")
+        named = (row.split("|") for row in rows if not row.startswith((f"{KEPT}:", "<none>")))
+        # One that was pushed, and whose tag another has now, can only be named by its id.
+        if made := sorted({id if name.endswith(":<none>") else name for name, id in named}):
             self.docker("image", "rm", "--force", *made)
         self.docker("system", "prune", "--volumes", "--force", seconds=300)
 

@@ -12,6 +12,7 @@ import pytest_asyncio
 
 from orchestrator.fleet.kubernetes import names
 from orchestrator.fleet.kubernetes.api import PODS, SECRETS, Json, ObjectKind
+from orchestrator.fleet.kubernetes.farm_run import timestamp
 from orchestrator.outcome import Cause
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.pods_by_hand import (
@@ -43,6 +44,12 @@ async def hand(farm: Cluster, tmp_path: Path) -> AsyncIterator[PodsByHand]:
 
 def disrupted(by: str, **more: Any) -> Json:
     return status(phase="Failed", conditions=[condition("DisruptionTarget", by)], **more)
+
+
+def now_evicted() -> Json:
+    """Just now: the cluster takes back what was said minutes ago of a Pod that is still there."""
+    target = condition("DisruptionTarget", "EvictionByEvictionAPI")
+    return {**target, "lastTransitionTime": timestamp()}
 
 
 def lost_device(code: int, reason: str = "Error") -> Json:
@@ -110,6 +117,34 @@ async def test_a_lost_pod_is_reported_with_its_cause_and_replaced(
         await until(lambda: states(fleet) == ["running"])
         assert (hand.folder.parent / hand.run / "logs" / "slot-00.1.pod.json").exists()
     assert hand.facts.empty()
+
+
+@pytest.mark.parametrize(("code", "cause"), [(0, Cause.EVICTED), (139, Cause.CRASHED)])
+async def test_a_device_that_ends_with_its_evicted_pod_was_evicted_unless_it_crashed(
+    hand: PodsByHand, code: int, cause: Cause
+) -> None:
+    """The kubelet asks its containers to end. Here both are first seen together."""
+    async with hand.fleet():
+        device = container("device", ended_with(code), restarts=0, started=False)
+        target = now_evicted()
+        state = status(device, conditions=[target])
+        await hand.write(await hand.running("slot-00.1"), state)
+        assert (await hand.fact()).cause is cause
+        await hand.made("slot-00.2")
+
+
+async def test_whatever_a_device_ends_with_after_its_pod_was_told_to_go_was_the_cause_of_that(
+    hand: PodsByHand,
+) -> None:
+    """Such as a kill at the end of its grace."""
+    async with hand.fleet():
+        name = await hand.running("slot-00.1")
+        target = now_evicted()
+        await hand.write(name, status(conditions=[target]))
+        await asyncio.sleep(0.5)  # it is seen, and its worker has a second to leave
+        device = container("device", ended_with(137), restarts=0, started=False)
+        await hand.write(name, status(device, conditions=[target]))
+        assert (await hand.fact()).cause is Cause.EVICTED
 
 
 @pytest.mark.parametrize(

@@ -426,7 +426,7 @@ def test_a_user_has_these_rights_and_no_other(farm: Cluster, user: str) -> None:
         "pods": READING,
         "pods/log": READING,
         "events": READING,
-        "services/proxy": {"get", "create", "update", "delete"},
+        "services/proxy": {"get", "create", "update"},
     }
 
 

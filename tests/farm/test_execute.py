@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from orchestrator.farm.backends import ChosenBackend
 from orchestrator.farm.execute import execute
 from orchestrator.farm.job import Job
 from orchestrator.farm.run_events import Journaled, RunEvent
-from orchestrator.fleet.fact import DeviceFact, OnFact
+from orchestrator.fleet.fact import DeviceFact, OnFact, unexplained_loss
 from orchestrator.fleet.port import FleetOrder
 from orchestrator.outcome import Cause
 from orchestrator.pins.profile import load_profile
@@ -48,9 +48,13 @@ class Fleet:
     slots: tuple[Any, ...] = ()
     agents: None = None
     left: bool = False
+    sizes: list[tuple[int, set[str]]] = field(default_factory=list)
 
     async def __aenter__(self) -> Self:
         return self
+
+    async def resize(self, devices: int, busy: set[str]) -> None:
+        self.sizes.append((devices, busy))
 
     async def __aexit__(self, *_: object) -> None:
         return None
@@ -105,6 +109,12 @@ class Backend:
 
     async def living(self) -> tuple[str, ...]:
         return self.alive
+
+    def staged(self, living: Collection[str]) -> list[Path]:
+        return []
+
+    async def describe_loss(self, device: str) -> DeviceFact:
+        return unexplained_loss(device)
 
     async def salvage(self) -> bool:
         return False

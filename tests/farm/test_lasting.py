@@ -21,7 +21,7 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.errors import EmufarmError, RunInterrupted
 from orchestrator.farm import documents
-from orchestrator.farm.execute import Lasting, execute
+from orchestrator.farm.execute import Lasting, WantedDevices, execute
 from orchestrator.farm.run_events import ignore
 from tests.coordinator.runs import a_bundle, a_plan
 from tests.farm.test_execute import Backend, Deed, Fleet, a_job
@@ -45,13 +45,14 @@ class Cluster:
         self.port = even_port()
         self.interrupted = asyncio.Event()
         self.cancelled = asyncio.Event()
+        self.wanted = WantedDevices(1)
         self.fleet: Fleet | None = None
 
     async def coordinator(self, deed: Deed, *alive: str) -> bool:
         self.interrupted.clear()
         backend = Backend(deed, alive=alive)
         url = f"http://127.0.0.1:{self.port}"
-        lasting = Lasting(SECRETS, self.port, url, self.cancelled)
+        lasting = Lasting(SECRETS, self.port, url, self.wanted, self.cancelled)
         try:
             job = a_job(self.folder, backend, self.plan, 1)
             return await execute(job, ignore, self.interrupted, lasting)
@@ -137,6 +138,49 @@ async def test_only_cancelling_ends_the_pairs(tmp_path: Path) -> None:
     assert not await cluster.coordinator(cancel)
     assert cluster.fleet is not None
     assert not cluster.fleet.left
+
+
+async def test_a_run_that_was_cancelled_while_nobody_was_there_ends_the_pairs_that_were_left(
+    tmp_path: Path,
+) -> None:
+    cluster = Cluster(tmp_path)
+    await leased(cluster)
+    cluster.cancelled.set()
+    assert not await cluster.coordinator(forever, "slot-00.1")
+    assert cluster.fleet is not None
+    assert (cluster.fleet.order.adopted, cluster.fleet.left) == (("slot-00.1",), False)
+
+
+async def test_a_coordinator_that_comes_after_the_last_decision_ends_what_is_left(
+    tmp_path: Path,
+) -> None:
+    cluster = Cluster(tmp_path)
+
+    async def commit(fleet: Fleet) -> None:
+        await fleet.commit("slot-00.1")
+        await forever(fleet)
+
+    assert await cluster.coordinator(commit)
+    assert await cluster.coordinator(forever, "slot-00.1")
+    assert cluster.fleet is not None
+    assert (cluster.fleet.order.devices, cluster.fleet.left) == (0, False)
+
+
+async def test_what_was_scaled_down_while_nobody_was_there_is_scaled_down_then(
+    tmp_path: Path,
+) -> None:
+    cluster = Cluster(tmp_path, episodes=3)
+    await leased(cluster)
+
+    async def stop(fleet: Fleet) -> None:
+        await asyncio.sleep(0)
+        cluster.interrupted.set()
+        await forever(fleet)
+
+    with pytest.raises(RunInterrupted):
+        await cluster.coordinator(stop, "slot-00.1", "slot-01.1")
+    assert cluster.fleet is not None
+    assert cluster.fleet.sizes == [(1, {"slot-00.1"})]
 
 
 async def test_a_coordinator_that_lost_its_claim_leaves_the_pairs_to_the_one_that_has_it(

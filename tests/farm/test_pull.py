@@ -13,14 +13,15 @@ import pytest
 
 from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient
 from orchestrator.coordinator.finished_run import FinishedRun
-from orchestrator.coordinator.follow import AdminClient
+from orchestrator.coordinator.follow import AdminClient, JournalCopy
 from orchestrator.coordinator.messages import Lease
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening, reading
 from orchestrator.coordinator.transitions import AttemptCommitted
-from orchestrator.errors import EmufarmError
-from orchestrator.farm.pull import PulledBroken, pull
-from orchestrator.farm.run_events import Journaled, RunEvent, ignore
+from orchestrator.errors import EmufarmError, UsageError
+from orchestrator.farm.cluster.watching import require_same_journal
+from orchestrator.farm.pull import WAIT_S, NoticeReader, PulledBroken, PullEnd, pull
+from orchestrator.farm.run_events import Journaled, Notice, RunEvent, ignore
 from orchestrator.files import file_sha256, tree
 from tests.coordinator.conftest import SECRETS
 from tests.coordinator.runs import SETTINGS, a_bundle, a_plan
@@ -30,7 +31,7 @@ T = TypeVar("T")
 
 
 def admin(url: str, away_s: float = 5.0) -> AdminClient:
-    return AdminClient(url, SECRETS.admin, away_s)
+    return AdminClient.at(url, SECRETS.admin, away_s)
 
 
 async def attempt(url: str, folder: Path, number: int) -> None:
@@ -88,7 +89,7 @@ async def test_bundles_come_as_they_are_committed(tmp_path: Path) -> None:
                 while len(list(copy.glob("episodes/*/attempt-*"))) <= number:  # noqa: ASYNC110
                     await asyncio.sleep(0.02)
             await seal()
-            assert await asyncio.wait_for(pulling, 60)
+            assert await asyncio.wait_for(pulling, 60) is PullEnd.SEALED
     assert files(copy) == files(tmp_path / "run")
     commits = [one for one in events if isinstance(one, Journaled)]
     assert sum(isinstance(one.event, AttemptCommitted) for one in commits) == EPISODES
@@ -103,13 +104,13 @@ async def test_a_finished_run_is_pulled_from_its_folder_and_a_broken_pull_goes_o
     async with reading(finished, SECRETS) as url:
         with admin(url) as client:
             assert (await asyncio.to_thread(client.state))["decided"] == EPISODES
-            assert await asyncio.to_thread(pull, client, copy, ignore)
+            assert await asyncio.to_thread(pull, client, copy, ignore) is PullEnd.SEALED
             assert files(copy) == files(run)
             shutil.rmtree(next(copy.glob("episodes/*/attempt-*")))
             (copy / "logs" / "a.log").write_text("half")
             segment = copy / "journal" / "000001.jsonl"
             segment.write_bytes(segment.read_bytes()[:-100])
-            assert await asyncio.to_thread(pull, client, copy, ignore)
+            assert await asyncio.to_thread(pull, client, copy, ignore) is PullEnd.SEALED
     assert files(copy) == files(run)
     assert tree(run) == before
 
@@ -120,8 +121,69 @@ async def test_a_run_that_ended_early_is_pulled_as_far_as_it_went(tmp_path: Path
     run, copy = tmp_path / "run", tmp_path / "copy"
     async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
         with admin(url) as client:
-            assert not await asyncio.to_thread(pull, client, copy, ignore)
+            assert await asyncio.to_thread(pull, client, copy, ignore) is PullEnd.ENDED
     assert files(copy) == files(run)
+
+
+async def test_who_wants_no_more_than_there_is_now_has_not_all_of_a_run_that_goes_on(
+    tmp_path: Path,
+) -> None:
+    copy = tmp_path / "copy"
+    async with served(tmp_path) as (url, _):
+        await attempt(url, tmp_path, 0)
+        with admin(url) as client:
+            end = await asyncio.to_thread(pull, client, copy, ignore, lambda: True)
+    assert end is PullEnd.STOPPED
+    assert len(list(copy.glob("episodes/*/attempt-*"))) == 1
+
+
+async def test_a_run_that_ends_between_two_questions_is_not_taken_for_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator has left by the time that the notices are asked for once more."""
+    answers = iter([False, True, True])
+    monkeypatch.setattr(NoticeReader, "read", lambda self, client: next(answers))
+    asked: list[int] = []
+
+    def update(copy: JournalCopy, client: AdminClient, wait: int) -> list[RunEvent]:
+        asked.append(wait)
+        return []
+
+    monkeypatch.setattr(JournalCopy, "update", update)
+    with admin("http://127.0.0.1:9") as client:
+        assert await asyncio.to_thread(pull, client, tmp_path / "copy", ignore) is PullEnd.ENDED
+    assert asked == [WAIT_S, 0]
+
+
+async def test_notices_are_reported_once_over_broken_connections(tmp_path: Path) -> None:
+    told: list[RunEvent] = []
+    notices = NoticeReader(told.append)
+    run = await sealed_run(tmp_path)
+    finished = FinishedRun(run, a_plan(EPISODES))
+    finished.notices.add("one")
+    async with reading(finished, SECRETS) as url:
+        for line in ("two", "three"):
+            with admin(url) as client:
+                assert await asyncio.to_thread(notices.read, client)
+            finished.notices.add(line)
+    assert told == [Notice("one"), Notice("two")]
+
+
+async def test_another_run_of_the_same_plan_is_not_mixed_with_what_was_pulled(
+    tmp_path: Path,
+) -> None:
+    run, copy = await sealed_run(tmp_path / "one"), tmp_path / "copy"
+    other = await sealed_run(tmp_path / "other")
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client:
+            require_same_journal(client, copy)
+            await asyncio.to_thread(pull, client, copy, ignore)
+            await asyncio.to_thread(require_same_journal, client, copy)
+    before = tree(copy)
+    async with reading(FinishedRun(other, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client, pytest.raises(UsageError, match="has another run"):
+            await asyncio.to_thread(require_same_journal, client, copy)
+    assert tree(copy) == before
 
 
 async def test_a_bundle_that_is_not_the_journals_is_refused(tmp_path: Path) -> None:
@@ -173,11 +235,11 @@ async def test_a_finished_run_takes_no_work(tmp_path: Path) -> None:
     async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
         with (
             CoordinatorClient(url, secret, worker="w", away_s=0.0) as client,
-            pytest.raises(EmufarmError),
+            pytest.raises(CoordinatorAway),  # else it would throw away what it has sealed
         ):
             await asyncio.to_thread(client.lease, 0)
         with (
-            AdminClient(url, secret, 0.0) as worker,
+            AdminClient.at(url, secret, 0.0) as worker,
             pytest.raises(EmufarmError, match="missing or not"),
         ):
             await asyncio.to_thread(worker.state)

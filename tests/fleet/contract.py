@@ -10,6 +10,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -217,7 +218,7 @@ class FleetContract:
             await trial.working("slot-00.1")
             await fleet.resize(2)
             await trial.working("slot-01.1")
-            assert states(fleet) == ["running", "running"]
+            await until(lambda: states(fleet) == ["running", "running"])
         assert trial.left() == []
 
     async def test_a_fleet_shrinks_where_no_lease_is_held(self, trial: Trial) -> None:
@@ -252,12 +253,11 @@ class FleetContract:
         assert trial.left() == before
         assert "given back" not in trial.output("slot-00")
         trial.work = trial.work.with_name("next")
-        async with (
-            backend.resources(trial.run, trial.notices.append, adopt=True) as resources,
-            resources.fleet(trial.order("wait 0", 1, 5), trial.facts.put_nowait) as fleet,
-        ):
-            await until(lambda: states(fleet) == ["running"])
-            assert sorted(trial.left()) == sorted(before)
+        async with backend.resources(trial.run, trial.notices.append, adopt=True) as resources:
+            order = replace(trial.order("wait 0", 1, 5), adopted=await resources.living())
+            async with resources.fleet(order, trial.facts.put_nowait) as fleet:
+                await until(lambda: states(fleet) == ["running"])
+                assert sorted(trial.left()) == sorted(before)
             assert trial.output("slot-00").count("at work") == 1
         assert trial.facts.empty()
         assert trial.left() == []

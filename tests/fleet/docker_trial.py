@@ -52,7 +52,8 @@ def stand_in(program: str, *words: str) -> str:
 def remove_stand_ins() -> None:
     """Those that this session has built."""
     if stand_in.cache_info().currsize:
-        docker("image", "prune", "--force", "--filter", f"label={LABEL}")
+        docker("image", "prune", "--all", "--force", "--filter", f"label={LABEL}")
+        stand_in.cache_clear()
 
 
 def small_profile() -> Profile:

@@ -30,8 +30,15 @@ from types import FrameType
 PATIENCE_S = 60.0
 
 
+# In a Pod: a file that outlives it, where it prints to as well.
+output: list[Path] = []
+
+
 def say(line: str) -> None:
     print(line, flush=True)
+    for path in output:
+        with path.open("a") as file:
+            file.write(f"{line}\n")
 
 
 def wait(tied: bool) -> int:
@@ -75,9 +82,9 @@ def write(path: str) -> None:
         say(f"{path}: {error.strerror}")
 
 
-def deed_of(script: str, staging: Path) -> list[str]:
-    """The next one of the slot; how many were done is written down in its staging folder."""
-    deeds, count = script.split(";"), staging / "deeds"
+def deed_of(script: str, count: Path) -> list[str]:
+    """The next one of the slot; how many were done is written down in this file."""
+    deeds = script.split(";")
     done = int(count.read_text()) if count.exists() else 0
     count.write_text(str(done + 1))
     return deeds[min(done, len(deeds) - 1)].split()
@@ -87,13 +94,18 @@ def main(arguments: list[str]) -> int:
     assert arguments[0] == "worker"
     tied = arguments[-1] == "--tied"
     options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
-    staging = Path(options["--staging"])
-    deed, *words = deed_of(options["--coordinator"], staging)
+    staging, count = Path(options["--staging"]), Path(options["--staging"], "deeds")
+    if exit_file := options.get("--exit-file", ""):
+        slot = staging.parent / options["--device"].rpartition(".")[0]
+        staging.mkdir(parents=True, exist_ok=True)
+        output.append(slot.with_suffix(".output"))
+        count = slot.with_suffix(".deeds")
+    deed, *words = deed_of(options["--coordinator"], count)
 
     def terminated(number: int, frame: FrameType | None) -> None:
         if deed == "wait":
             say("given back")
-            sys.exit(int(words[0]))
+            sys.exit(left(int(words[0]), exit_file))
 
     signal.signal(signal.SIGTERM, terminated)
     say(f"{options['--device']} at work, pid {os.getpid()}")
@@ -112,7 +124,15 @@ def main(arguments: list[str]) -> int:
         case "brood":
             subprocess.Popen(["sleep", "600"], env={**os.environ, "OF": str(staging)})
     say(f"leaving with {words[-1]}")
-    return int(words[-1])
+    return left(int(words[-1]), exit_file)
+
+
+def left(code: int, exit_file: str) -> int:
+    """The exit code: a worker in a Pod that leaves in order exits with 0, and writes its code."""
+    if not exit_file or code not in (0, 3, 143):
+        return code
+    Path(exit_file).write_text(str(code))
+    return 0
 
 
 if __name__ == "__main__":

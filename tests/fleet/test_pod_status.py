@@ -472,7 +472,7 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 def test_a_pod_that_is_held_by_a_gate_is_queued(made: Json, words: str) -> None:
     view = read_pod(made)
     assert view.queued
-    assert (waits(view), view.node) == (Waiting(Cause.UNKNOWN, words), "")
+    assert (waits(view), view.node) == (Waiting(Cause.UNKNOWN, words, queued=True), "")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from ...pins.profile import FILE as PROFILE
 from ...pins.profile import IMAGES_VARIABLE, Profile, images_folder
 from ..blocking import finish
 from ..container_layout import CONTROL_TOKEN, GIVEN_FOLDER
-from ..fact import OnFact
+from ..fact import DeviceFact, OnFact, unexplained_loss
 from ..fleet import SlotFleet
 from ..port import FleetOrder
 from ..slot import Slot
@@ -151,6 +151,12 @@ class DockerResources:
         workers = (name.removesuffix(WORKER) for name in running if name.endswith(WORKER))
         pairs = sorted(name for name in workers if name + DEVICE in running)
         return tuple(name.removeprefix(f"{self.owner.name}-") for name in pairs)
+
+    def staged(self, living: Collection[str]) -> list[Path]:
+        return []
+
+    async def describe_loss(self, device: str) -> DeviceFact:
+        return unexplained_loss(device)
 
     async def salvage(self) -> bool:
         return not self.left.is_set() and bool(await finish(lambda: self._try(clear_pairs)))

@@ -6,7 +6,7 @@ They outlive the coordinator that made them. A successor lists those that live, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,22 +15,24 @@ from typing import Any, Self
 from ...errors import EmufarmError
 from ...events.notify import Notify
 from ...files import json_bytes
+from ...outcome import Cause
 from ...pins.image_lock import ImageLock
 from ...pins.profile import Profile
-from ..fact import OnFact
+from ..container_layout import STAGING
+from ..fact import DeviceFact, OnFact
 from ..fleet import SlotFleet
 from ..port import FleetOrder
 from ..slot import Slot
 from . import names
 from .access import ClusterAccess
+from .agents import KubernetesAgents
 from .api import PODS, SECRETS, Json, KubernetesApi
 from .nodes import NodeHistory
 from .pair import KubernetesPair, PairContext, StartFailed
-from .pod_spec import PodSettings, given_files
-from .pod_status import read_pod
+from .pod_spec import AgentPodImage, PodSettings, given_files
+from .pod_status import AGENT, DEVICE, ContainerEnd, read_pod
 from .watch import PodWatch
 
-DEVICE = "device"
 _SENDERS = 2  # threads
 
 
@@ -47,6 +49,7 @@ class KubernetesBackend:
     profile_text: str  # its file
     seal_s: float = 60.0
     pending_s: float = 600.0
+    agent: AgentPodImage | None = None  # where the agent comes in one
     name: str = "kubernetes"
 
     def resources(self, run: Path, notify: Notify, *, adopt: bool = False) -> KubernetesResources:
@@ -104,41 +107,65 @@ class KubernetesResources:
             order=order,
         )
         watch = PodWatch(self._api, names.run_selector(self._run), self._notify)
+        agents = None
+        if backend.agent:
+            agents = KubernetesAgents(
+                self._api, watch, settings, backend.agent, self._left, self._notify
+            )
         context = PairContext(
             self._api, watch, settings, nodes, self._logs, self._notify, backend.seal_s,
             backend.pending_s, self._left, ThreadPoolExecutor(_SENDERS, thread_name_prefix="left"),
+            agents,
         )  # fmt: skip
         return SlotFleet(KubernetesPairs(context, self._ended), order, on_fact)
 
     async def living(self) -> tuple[str, ...]:
         found = []
-        for pod in await self._pods():
+        for pod in await self._pods(DEVICE):
             view = read_pod(pod)
             if view.device_started and view.worker_running and view.gone is None:
                 found.append(pod["metadata"]["labels"][names.DEVICE])
         return tuple(sorted(found))
+
+    def staged(self, living: Collection[str]) -> list[Path]:
+        """On the shared volume, where the templates have one."""
+        found = sorted(Path(STAGING, self._run).glob("slot-*.*"))
+        return [folder for folder in found if folder.name not in living]
+
+    async def describe_loss(self, device: str) -> DeviceFact:
+        """What its Pod says, as long as there is one."""
+        pod = await self._api.get(PODS, names.device_object(self._run, device))
+        view = read_pod(pod or {})
+        end = (view.gone or view.device_end or view.worker_end) if pod else None
+        if end is None:
+            end = ContainerEnd(
+                Cause.REMOVED, None, "its Pod was gone when the coordinator came back"
+            )
+        return DeviceFact(device, "device_lost", end.cause, end.exit_code, end.text)
 
     async def salvage(self) -> bool:
         """Nothing is brought here: what a dead Pod's worker had sealed on a shared volume is sent
         when its Pod has ended."""
         return False
 
-    async def _pods(self) -> list[Json]:
-        return (await self._api.listed(PODS, names.run_selector(self._run, DEVICE)))[0]
+    async def _pods(self, component: str) -> list[Json]:
+        return (await self._api.listed(PODS, names.run_selector(self._run, component)))[0]
 
     async def _clear(self) -> None:
-        for pod in await self._pods():
+        """Devices first: none of them asks for another agent then."""
+        for pod in await self._pods(DEVICE):
             name = pod["metadata"]["name"]
             await self._api.delete(PODS, name, 0)
             await self._api.delete(SECRETS, name)
+        for pod in await self._pods(AGENT):
+            await self._api.delete(PODS, pod["metadata"]["name"], 0)
 
 
 class KubernetesPairs:
     """The pairs of a fleet of Pods, and the watch that sees them change."""
 
-    agents = None
-
     def __init__(self, context: PairContext, ended: asyncio.Event) -> None:
+        self.agents = context.agents
         self._context = context
         self._ended = ended
 
@@ -152,6 +179,8 @@ class KubernetesPairs:
             if device not in settings.order.adopted:
                 await context.api.delete(PODS, pod["metadata"]["name"])
                 await context.api.delete(SECRETS, pod["metadata"]["name"])
+        if self.agents:
+            await self.agents.open(settings.order.adopted)
 
     async def watch(self) -> None:
         await self._context.watch.run()

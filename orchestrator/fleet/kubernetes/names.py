@@ -8,6 +8,7 @@ from ...errors import UsageError
 
 RUN, SLOT, DEVICE = "emufarm.dev/run", "emufarm.dev/slot", "emufarm.dev/device"
 COMPONENT = "app.kubernetes.io/component"
+PART_OF = {"app.kubernetes.io/part-of": "emufarm"}
 _RUN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
@@ -27,6 +28,12 @@ def run_object(run: str) -> str:
 def device_object(run: str, device: str) -> str:
     """Of a device's Pod and Secret; a device is called <slot>.<n>, and never twice the same."""
     return f"{run_object(run)}-{device.replace('.', '-')}"
+
+
+def agent_object(run: str, device: str, number: str) -> str:
+    """Of the Pod of one attempt's agent; each has another number, since a Pod that ends keeps its
+    name for some time."""
+    return f"{device_object(run, device)}-agent-{number}"
 
 
 def run_selector(run: str, component: str = "") -> str:

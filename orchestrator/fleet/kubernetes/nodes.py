@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 MOST_FAULTS = 3  # in a row
+_AVOIDED = " is avoided: devices failed there in a row"
+
+
+def avoidance(node: str) -> str:
+    """The sentence for a person."""
+    return f"the node {node}{_AVOIDED}"
+
+
+def is_avoidance(text: str) -> bool:
+    return text.endswith(_AVOIDED)
 
 
 class NodeHistory:

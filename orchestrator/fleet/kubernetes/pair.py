@@ -26,8 +26,9 @@ from ...worker.arguments import WorkerExit
 from ..fact import FactKind
 from ..slot import NoMorePairs, Slot
 from . import names
+from .agents import KubernetesAgents
 from .api import PODS, SECRETS, ClusterAway, ClusterRefused, Json, KubernetesApi
-from .nodes import NodeHistory
+from .nodes import NodeHistory, avoidance
 from .pod_spec import PodSettings
 from .pod_status import ContainerEnd, PodView, read_pod
 from .staging import send_left
@@ -40,6 +41,7 @@ START_LOOK_S = 2.0  # between two looks at a Pod that starts
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0  # before a Pod is made once more, doubled each time
 LOOK_S = 30.0  # between two looks at a Pod that does not change
 QUOTA_S = 2.0  # before the next try where the namespace's quota is used up
+FORBIDDEN_S = 30.0  # for an API server that was just started to know its roles
 BOOT_GRACE_S = 10.0  # the worker reports a slow boot itself; this is for a probe that never passes
 MOST_CRASHES = 2  # of workers in one Pod: from then on the kubelet pauses before a restart
 _LINES = 40
@@ -60,6 +62,7 @@ class PairContext:
     pending_s: float  # for a Pod to get a node and its images, where no device is at work
     left: asyncio.Event  # set where pairs stay for a successor
     senders: ThreadPoolExecutor  # for what dead workers had sealed
+    agents: KubernetesAgents | None = None  # where the run's agent comes in an image
     placed: dict[str, str] = field(default_factory=dict)  # device at work -> its node
 
 
@@ -77,6 +80,8 @@ class KubernetesPair:
 
     async def run(self) -> bool:
         """True once the worker has left for good; False if the slot needs another pair."""
+        if self._context.agents:
+            self._context.agents.begin(self._device)
         try:
             pod = await self._adopt_or_make()
             return pod is not None and await self._keep(pod)
@@ -87,6 +92,8 @@ class KubernetesPair:
             self._context.placed.pop(self._device, None)
             if not self._stays:
                 await self._remove()
+                if self._context.agents:
+                    await self._context.agents.end(self._device)
                 await self._send_left()
 
     async def _adopt_or_make(self) -> Json | None:
@@ -104,6 +111,9 @@ class KubernetesPair:
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             except ClusterRefused as error:
                 if error.status == 409:  # made by a request whose answer was lost
+                    continue
+                if _forbidden(error) and time.monotonic() - since < FORBIDDEN_S:
+                    await asyncio.sleep(QUOTA_S)
                     continue
                 if "exceeded quota" not in str(error):
                     self._report("device_not_started", Cause.CONFIG_ERROR, None, str(error))
@@ -128,7 +138,7 @@ class KubernetesPair:
         """Until the pair has ended."""
         first = read_pod(pod or {})  # a predecessor has reported what had ended before
         crashes, since, hurt = first.worker_ends, time.monotonic(), 0.0
-        booting = 0.0
+        booting, taken = 0.0, False
         view = first
         while pod is not None:
             view, now = read_pod(pod), time.monotonic()
@@ -137,13 +147,14 @@ class KubernetesPair:
             if left == WorkerExit.ALL_DECIDED:
                 return True
             device_lost = view.device_ends > first.device_ends
+            taken = view.gone is not None and (taken or not device_lost)
             if view.gone or device_lost or left is not None:
                 # Its worker seals what it has, sends it and leaves by itself.
                 hurt = hurt or now
                 wait_s = hurt + self._context.seal_s - now
                 unreachable = view.gone is not None and view.gone.cause is Cause.NODE_LOST
                 if not view.worker_running or unreachable or wait_s <= 0:
-                    return await self._lost(pod, view, device_lost=device_lost)
+                    return await self._lost(pod, view, device_lost=device_lost and not taken)
             elif view.worker_ends > crashes:
                 crashes = view.worker_ends
                 await self._crashed(view)
@@ -208,13 +219,15 @@ class KubernetesPair:
         self._report("worker_lost", end.cause, end.exit_code, text)
 
     async def _lost(self, pod: Json, view: PodView, *, device_lost: bool) -> bool:
-        """Report it once its worker has left, or was stopped: what it seals until then counts."""
+        """Report it once its worker has left, or was stopped: what it seals until then counts.
+        `device_lost`: before its Pod was told to go, which ends the device too."""
         end = ContainerEnd(Cause.UNUSABLE, None, "its worker found it unusable")
         if view.worker_end is not None and view.worker_end.left == WorkerExit.STOPPED:
             end = ContainerEnd(Cause.ASKED_TO_STOP, None, "somebody asked its worker to stop")
         if device_lost and view.device_end is not None:
             end = view.device_end
-        if view.gone is not None and (not device_lost or end.cause is Cause.ASKED_TO_STOP):
+        orderly = end.cause is Cause.ASKED_TO_STOP or end.exit_code == 0
+        if view.gone is not None and (not device_lost or orderly):
             end = view.gone
         started = view.waiting is None
         self._force = view.gone is not None and view.gone.cause is Cause.NODE_LOST
@@ -223,7 +236,7 @@ class KubernetesPair:
         await self._save(pod)
         await self._conclude("device_lost" if started else "device_not_started", end, text)
         if self._context.nodes.fault(view.node):
-            self._context.notify(f"the node {view.node} is avoided: devices failed there in a row")
+            self._context.notify(avoidance(view.node))
         if not started and view.waiting is not None and view.waiting.hopeless:
             raise NoMorePairs(text)
         return False
@@ -291,6 +304,11 @@ class KubernetesPair:
             if self._force:
                 break
         return pod is None
+
+
+def _forbidden(error: ClusterRefused) -> bool:
+    """By its roles, and not by the namespace's Pod Security or quota."""
+    return error.status == 403 and "forbidden: User " in str(error)
 
 
 async def _whole(making: Coroutine[Any, Any, Json]) -> Json:

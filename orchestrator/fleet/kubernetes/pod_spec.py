@@ -1,4 +1,4 @@
-"""A device's Pod and Secret: a PodTemplate of the cluster, with the names of one device filled in.
+"""The Pods and Secrets of devices and agents: PodTemplates of the cluster, filled in.
 
 Pure. What a template says stays as it is, so that an operator's patches count.
 """
@@ -24,11 +24,28 @@ from ..port import FleetOrder
 from ..slot import device_numbers
 from . import names
 from .api import Json
+from .pod_status import AGENT
 
 GIVEN = Path("/run/worker")  # all that a worker is given
 WORKER_TOKEN = "worker.token"
 EXIT_FILE = Path("/dev/termination-log")  # the kubelet makes it the worker's last message
 _HOSTNAME = "kubernetes.io/hostname"
+# An agent is one program from beginning to end, and nothing inside its Pod says which run this is:
+# without a hostname of its own, the name of the Pod would.
+_AGENT_LAWS = {
+    "hostname": "agent",
+    "restartPolicy": "Never",
+    "enableServiceLinks": False,
+    "automountServiceAccountToken": False,
+}
+
+
+@dataclass(frozen=True)
+class AgentPodImage:
+    """The image of a run's agent, and what its Pods are made from."""
+
+    image: str  # by digest
+    template: Mapping[str, Any]  # of the PodTemplate emufarm-agent
 
 
 @dataclass(frozen=True)
@@ -51,9 +68,23 @@ class PodSettings:
         try:
             return self._filled(body, device, avoided)
         except (KeyError, StopIteration, TypeError) as error:
-            raise UsageError(
-                f"the PodTemplate emufarm-device lacks {error}: apply k8s/ of this version again"
-            ) from error
+            raise _lacking("emufarm-device", error) from error
+
+    def agent_pod(self, agent: AgentPodImage, device: str, name: str) -> Json:
+        """For one attempt of this device. UsageError as above."""
+        body: Json = copy.deepcopy(dict(agent.template))
+        try:
+            spec: Json = body["spec"]
+            _named(spec["containers"], AGENT)["image"] = agent.image
+            metadata = self._metadata(body.get("metadata") or {}, device)
+        except (KeyError, TypeError) as error:
+            raise _lacking("emufarm-agent", error) from error
+        metadata["name"] = name
+        metadata["labels"][names.COMPONENT] = AGENT
+        return {
+            "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
+            "spec": {**spec, **_AGENT_LAWS},
+        }  # fmt: skip
 
     def secret(self, device: str, control_token: str) -> Json:
         tokens = {WORKER_TOKEN: self.order.key.secret(device), CONTROL_TOKEN: control_token}
@@ -142,6 +173,10 @@ class PodSettings:
 def given_files(lock: str, profile: str) -> dict[str, str]:
     """By the names under which a device's Secret has them."""
     return {IMAGE_FILE: lock, PROFILE_FILE: profile}
+
+
+def _lacking(template: str, error: Exception) -> UsageError:
+    return UsageError(f"the PodTemplate {template} lacks {error}: apply k8s/ of this version again")
 
 
 def _named(parts: list[Json], name: str) -> Json:

@@ -1,4 +1,4 @@
-"""What a device's Pod says of itself: why it waits, how its containers ended, why it is gone.
+"""What a Pod says of itself: why it waits, how its containers ended, why it is gone.
 
 Pure: a function of the Pod's JSON. Any field may be missing or null, and any text may be hostile.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ...outcome import Cause, exit_cause
 from ...worker.arguments import WorkerExit
 
-DEVICE, WORKER = "device", "worker"  # the names of its containers
+DEVICE, WORKER = "device", "worker"  # the names of a device Pod's containers
+AGENT = "agent"  # the name of an agent Pod's only container
 TEXT_LIMIT = 2_000  # characters
 _Json = Mapping[str, Any]
 
@@ -39,6 +40,10 @@ _POD_REASONS = {
     "NodeLost": Cause.NODE_LOST,
     "DeadlineExceeded": Cause.DEADLINE,
 }
+# What a runtime says where the image is at fault: its program is not there, or may not be run.
+_NO_PROGRAM = re.compile(
+    'exec: "|exec format error|executable file|open executable|no command specified|chdir to cwd'
+)
 # A node under pressure evicts a Pod, or does not admit it; the latter is no DisruptionTarget.
 _NODE_PRESSURE = re.compile("The node (was low on resource|had condition)")
 _GONE_TEXTS = {
@@ -73,6 +78,7 @@ class Waiting:
     cause: Cause  # UNKNOWN while it is queued or simply starts
     text: str
     hopeless: bool = False  # configuration: no other Pod would do better
+    queued: bool = False  # held by a scheduling gate
 
 
 @dataclass(frozen=True)
@@ -102,18 +108,9 @@ def read_pod(pod: Mapping[str, Any]) -> PodView:
     worker = _first(status, "containerStatuses", name=WORKER)
     device_end = _last_end(DEVICE, device, _first(spec, "initContainers", name=DEVICE))
     worker_end = _last_end(WORKER, worker, _first(spec, "containers", name=WORKER))
-    unbound = _first(status, "conditions", type="PodScheduled", status="False")
-    gates = [_text(gate, "name") for gate in _maps(spec, "schedulingGates")]
-    queued = bool(gates) or _text(unbound, "reason") == "SchedulingGated"
+    queued, waiting = _unbound(spec, status)
     starting = WORKER if device.get("started") is True else DEVICE
-    waiting: Waiting | None = None
-    if queued:
-        held = _text(unbound, "message") or ", ".join(gates)
-        waiting = Waiting(Cause.UNKNOWN, _line("the Pod is queued", held))
-    elif unbound:
-        why = _text(unbound, "message")
-        waiting = Waiting(Cause.UNSCHEDULABLE, _line("no node takes the Pod", why))
-    elif not _ran(worker):
+    if waiting is None and not _ran(worker):
         waiting = (
             _cannot_start(DEVICE, device, device_end or _NO_END)
             or _cannot_start(WORKER, worker, worker_end or _NO_END)
@@ -134,6 +131,71 @@ def read_pod(pod: Mapping[str, Any]) -> PodView:
         ended=_text(status, "phase") in ("Succeeded", "Failed"),
         images=_digests(device, worker),
     )
+
+
+@dataclass(frozen=True)
+class AgentPodView:
+    """One state of an agent's Pod."""
+
+    stage: Literal["starting", "running", "ended"]
+    text: str  # why it does not run: what it waits for, or how it ended
+    fault: Literal["", "agent", "farm"] = ""  # whose, where it ended
+    address: str = ""  # where it runs, once it has one
+
+
+def read_agent_pod(pod: Mapping[str, Any] | None) -> AgentPodView:
+    """None is a Pod that is gone. What an agent can bring about itself is its own fault, else it
+    could buy itself another attempt."""
+    if pod is None:
+        return AgentPodView("ended", "its Pod is gone: somebody deleted it", "farm")
+    metadata, spec, status = _map(pod, "metadata"), _map(pod, "spec"), _map(pod, "status")
+    container = _first(status, "containerStatuses", name=AGENT)
+    if taken := _taken(metadata, status):
+        own = taken.cause is Cause.STORAGE
+        return AgentPodView("ended", taken.text, "agent" if own else "farm")
+    if end := _last_end(AGENT, container, _first(spec, "containers", name=AGENT)):
+        refused = _text(_map(container, "state", "terminated"), "reason") in _START_ERRORS
+        lost = end.cause is Cause.NODE_LOST or (refused and not _NO_PROGRAM.search(end.text))
+        return AgentPodView("ended", end.text, "farm" if lost else "agent")
+    if _text(status, "phase") in ("Failed", "Succeeded"):
+        why = _text(status, "message") or _text(status, "reason")
+        return AgentPodView("ended", _line("its Pod ended without it", why), "farm")
+    if _runs(container):
+        return AgentPodView("running", "its Pod still runs", address=_text(status, "podIP"))
+    waiting = _unbound(spec, status)[1] or _cannot_start(AGENT, container, _NO_END)
+    if waiting is None:
+        return AgentPodView("starting", _line("the agent starts", _text(status, "message")))
+    if waiting.cause is Cause.RUNTIME_ERROR and _NO_PROGRAM.search(waiting.text):
+        return AgentPodView("ended", waiting.text, "agent")
+    if waiting.hopeless:
+        return AgentPodView("ended", waiting.text, "farm")
+    return AgentPodView("starting", waiting.text)
+
+
+def _unbound(spec: _Json, status: _Json) -> tuple[bool, Waiting | None]:
+    """Whether it is queued, and why it has no node yet; None where it has one."""
+    unbound = _first(status, "conditions", type="PodScheduled", status="False")
+    gates = [_text(gate, "name") for gate in _maps(spec, "schedulingGates")]
+    if gates or _text(unbound, "reason") == "SchedulingGated":
+        held = _text(unbound, "message") or ", ".join(gates)
+        return True, Waiting(Cause.UNKNOWN, _line("the Pod is queued", held), queued=True)
+    if unbound:
+        why = _line("no node takes the Pod", _text(unbound, "message"))
+        return False, Waiting(Cause.UNSCHEDULABLE, why)
+    return False, None
+
+
+def start_trouble(pod: Mapping[str, Any], name: str) -> Waiting | None:
+    """Why this container of a Pod does not run; None where it does."""
+    spec, status = _map(pod, "spec"), _map(pod, "status")
+    container = _first(status, "containerStatuses", name=name)
+    if _runs(container):
+        return None
+    if (waiting := _unbound(spec, status)[1]) is not None:
+        return waiting
+    end = _last_end(name, container, _first(spec, "containers", name=name)) or _NO_END
+    cannot = _cannot_start(name, container, end)
+    return cannot or Waiting(end.cause, _line(f"the {name} starts", end.text))
 
 
 def _cannot_start(name: str, container: _Json, end: ContainerEnd) -> Waiting | None:
@@ -200,6 +262,18 @@ def _runs(container: _Json) -> bool:
 
 
 def _gone(metadata: _Json, status: _Json, end: ContainerEnd) -> ContainerEnd | None:
+    """Of a device's Pod, also where its containers ended by themselves."""
+    phase, reason, message = (_text(status, key) for key in ("phase", "reason", "message"))
+    if taken := _taken(metadata, status):
+        return taken
+    if phase == "Failed":
+        text = _line("Pod failed", message or reason, end.text)
+        return ContainerEnd(end.cause, end.exit_code, text)
+    return _hidden_loss(end) if phase == "Succeeded" else None
+
+
+def _taken(metadata: _Json, status: _Json) -> ContainerEnd | None:
+    """By the cluster or somebody in it."""
     phase, reason, message = (_text(status, key) for key in ("phase", "reason", "message"))
     if target := _first(status, "conditions", type="DisruptionTarget", status="True"):
         return _pod_end(_disruption(target, reason), _text(target, "message") or message)
@@ -212,10 +286,7 @@ def _gone(metadata: _Json, status: _Json, end: ContainerEnd) -> ContainerEnd | N
         return _pod_end(Cause.REMOVED, message)
     if phase == "Unknown":  # the control plane cannot reach its node
         return _pod_end(Cause.NODE_LOST, message or reason)
-    if phase == "Failed":
-        text = _line("Pod failed", message or reason, end.text)
-        return ContainerEnd(end.cause, end.exit_code, text)
-    return _hidden_loss(end) if phase == "Succeeded" else None
+    return None
 
 
 def _hidden_loss(end: ContainerEnd) -> ContainerEnd | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 from ...events.notify import Notify
@@ -60,6 +61,11 @@ class PodWatch:
     def pod(self, name: str) -> Json | None:
         """Its last known state; None where there is none of this name."""
         return self._pods.get(name)
+
+    def names(self, labels: Mapping[str, str]) -> list[str]:
+        """Of the known ones with these labels."""
+        found = ((name, pod["metadata"].get("labels") or {}) for name, pod in self._pods.items())
+        return [name for name, its in found if labels.items() <= its.items()]
 
     async def changed(self, name: str, seen: Json | None, seconds: float) -> Json | None:
         """Its state, once it is another than `seen`; at the latest after this time."""

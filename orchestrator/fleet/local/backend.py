@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ...events.notify import Notify
 from ...pins.profile import IMAGES_VARIABLE
 from ...worker.staging import FOLDER as STAGING
 from ..emulator_command import EmulatorCommand
-from ..fact import OnFact
+from ..fact import DeviceFact, OnFact, unexplained_loss
 from ..fleet import SlotFleet
 from ..port import CannotLeave, FleetOrder
 from ..slot import Slot
@@ -68,6 +68,12 @@ class LocalResources:
     async def living(self) -> tuple[str, ...]:
         """None: they end with the process that started them."""
         return ()
+
+    def staged(self, living: Collection[str]) -> list[Path]:
+        return []
+
+    async def describe_loss(self, device: str) -> DeviceFact:
+        return unexplained_loss(device)
 
     async def salvage(self) -> bool:
         """Workers' staging is in the run's folder already."""

@@ -1,9 +1,10 @@
-"""Makes and removes the control groups that a node's Pods live in."""
+"""The control groups that a node's Pods live in, and the processes in them."""
 
 from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from tests.e2e.cluster.layout import NoCluster
@@ -66,3 +67,21 @@ def _removed(group: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def processes(container: str) -> list[int]:
+    """Those in the group of a container."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may end meanwhile
+            if container in (folder / "cgroup").read_text():
+                found.append(int(folder.name))
+    return found
+
+
+def is_first(pid: int) -> bool:
+    """Of its namespace of processes."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("NSpid:"):
+            return line.split()[-1] == "1"
+    return False

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tests.e2e import engine
-from tests.e2e.cluster import build, cgroups, images, pki, volumes
+from tests.e2e.cluster import build, cgroups, commands, images, pki, volumes
 from tests.e2e.cluster.control_plane import API, ControlPlane
 from tests.e2e.cluster.layout import (
     API_PORT,
@@ -150,6 +151,35 @@ class Cluster(Reached):
 
     def start_node(self, name: str) -> None:
         self._node(name).start()
+
+    @contextmanager
+    def cut(self, one: dict[str, Any], other: dict[str, Any]) -> Iterator[None]:
+        """No packet passes between these two Pods, not even of an open connection."""
+        ends = [pod["status"]["podIP"] for pod in (one, other)]
+        rules = [
+            f"FORWARD -s {source} -d {target} -j DROP" for source, target in (ends, ends[::-1])
+        ]
+        nodes = [Machine(self.layout, name) for name in NODES]
+        for node in nodes:
+            commands.run_all([f"iptables -t mangle -I {rule}" for rule in rules], node.enter())
+        try:
+            yield
+        finally:
+            for node in nodes:
+                commands.run_all([f"iptables -t mangle -D {rule}" for rule in rules], node.enter())
+
+    def kill_container(
+        self, pod: dict[str, Any], name: str, how: signal.Signals = signal.SIGKILL
+    ) -> None:
+        """Its first process, by a signal from outside."""
+        status = pod["status"]
+        (id,) = (
+            one["containerID"].rpartition("/")[2]
+            for one in (*status.get("initContainerStatuses", ()), *status["containerStatuses"])
+            if one["name"] == name
+        )
+        (first,) = (pid for pid in cgroups.processes(id) if cgroups.is_first(pid))
+        os.kill(first, how)
 
     def stop_api(self) -> None:
         self._processes.end(API, how=signal.SIGKILL)

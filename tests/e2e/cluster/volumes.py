@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.e2e.cluster.layout import Layout
 
-STORAGE_CLASS, COUNT, SIZE = "emufarm-test", 32, "20Gi"
+STORAGE_CLASS, COUNT = "emufarm-test", 64
+SIZE = "100Gi"  # said, not taken: as much as any claim of k8s/ asks for
 
 
 def storage_class() -> dict[str, Any]:

@@ -1,0 +1,50 @@
+"""`emufarm cluster-coordinator`: the coordinator of a run on a cluster, started in its Pod."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..farm.cluster.coordinate import LINGER_S, PodArguments, coordinate
+from ..farm.run_events import Journaled, Notice, RunEvent
+
+
+def cluster_coordinator(
+    run: Annotated[str, typer.Argument(help="The name of its FarmRun.", metavar="RUN")],
+    url: Annotated[str, typer.Option(help="Where workers reach it.")],
+    folder: Annotated[Path, typer.Option(help="Where the run's folder is.")],
+    secrets: Annotated[Path, typer.Option(help="A folder with the run's secrets.")],
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where to listen.")],
+    pending_timeout: Annotated[float, typer.Option(help="Seconds for a Pod to start.")],
+    linger: Annotated[float, typer.Option(help="Seconds to wait for a pull.")] = LINGER_S,
+    serve_only: Annotated[bool, typer.Option("--serve-only", help="Of an ended run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Of a run that failed.")] = False,
+) -> None:
+    """Coordinate a run on a cluster, inside its Pod; `emufarm run` makes that Pod.
+
+    Every line that it prints is a JSON object. Being asked to stop, it leaves its devices at work.
+
+    Example: emufarm cluster-coordinator nightly-7 --url http://10.96.0.7:8080 --folder /farm
+    --secrets /run/secrets/emufarm --port 8080 --pending-timeout 600
+    """
+    coordinate(
+        PodArguments(run, url, folder, secrets, port, pending_timeout, linger, serve_only, resume),
+        print_event,
+    )
+
+
+def print_event(event: RunEvent) -> None:
+    """One line of JSON, for whoever collects logs."""
+    match event:
+        case Notice():
+            line = {"event": "notice", "text": event.text}
+        case Journaled():
+            line = event.event.model_dump(mode="json")
+        case _:
+            return
+    print(json.dumps({"time": round(time.time(), 3), **line}), flush=True, file=sys.stdout)

@@ -1,0 +1,263 @@
+"""The coordinator of a run on a cluster, in its Pod: from an empty volume to a pulled run.
+
+It waits for the run's documents, executes the run beside its FarmRun, and then serves the folder
+until somebody has pulled it. Being asked to stop it leaves its devices: whoever is started in its
+place goes on with them. Only `cancel` in the FarmRun ends them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...coordinator.credentials import Secrets, WorkerKey
+from ...coordinator.finished_run import FinishedRun
+from ...coordinator.intake import Intake, taking
+from ...coordinator.notices import NoticeLog
+from ...coordinator.server import reading
+from ...coordinator.transitions import DeviceFailed, DeviceLost
+from ...errors import EmufarmError, RunInterrupted, UsageError
+from ...files import read_secret
+from ...fleet.kubernetes import names
+from ...fleet.kubernetes.access import ClusterAccess, pod_access
+from ...fleet.kubernetes.api import PODS, ClusterAway, Json, KubernetesApi
+from ...fleet.kubernetes.farm_run import FARM_RUNS, RunStanding, ended_standing, timestamp
+from ...fleet.kubernetes.nodes import is_avoidance
+from ...fleet.kubernetes.run_objects import ADMIN, KEY
+from ...plan.store import FILE as PLAN
+from ...plan.store import read_plan
+from ..execute import Lasting, WantedDevices, execute
+from ..interruption import blocking
+from ..run_events import Journaled, Notice, OnEvent, RunEvent, RunStarted
+from .documents import DOCUMENTS, read_job
+from .status import FarmRunKeeper
+from .volume import watch_volume
+
+HOST = "0.0.0.0"
+INTAKE_S = 900.0  # for the documents to come: the command line may have been killed
+LINGER_S = 900.0  # for somebody to pull the ended run; later a serve-only coordinator is started
+DECIDED = "every episode is decided"
+LEAVING = "leaving: devices stay at work, and the next coordinator goes on with them"
+_PAUSE_S = 2.0
+
+
+@dataclass(frozen=True)
+class PodArguments:
+    """What the coordinator's container is started with."""
+
+    run: str
+    url: str  # as workers reach it
+    folder: Path  # that holds the run's
+    secrets: Path
+    port: int
+    pending_s: float
+    linger_s: float = LINGER_S
+    serve_only: bool = False
+    resume: bool = False  # of a run that failed
+
+    def words(self) -> list[str]:
+        """Of the command line."""
+        options = {
+            "--url": self.url, "--folder": self.folder, "--secrets": self.secrets,
+            "--port": self.port, "--pending-timeout": self.pending_s, "--linger": self.linger_s,
+        }  # fmt: skip
+        words = ["cluster-coordinator", self.run]
+        words += [word for name, value in options.items() for word in (name, str(value))]
+        words += ["--serve-only"] if self.serve_only else []
+        return [*words, *(["--resume"] if self.resume else [])]
+
+
+def coordinate(arguments: PodArguments, on_event: OnEvent) -> None:
+    """Until the run has ended and was pulled, or nobody came to pull it. RunInterrupted where it
+    was asked to stop before; another EmufarmError where a restart may help."""
+    names.require_run_name(arguments.run)
+    secrets = Secrets(
+        WorkerKey(read_secret(arguments.secrets / KEY)), read_secret(arguments.secrets / ADMIN)
+    )
+    access = pod_access()
+    blocking(
+        lambda asked: PodCoordinator(arguments, secrets, access, on_event).run(asked),
+        on_event,
+        LEAVING,
+    )
+
+
+class PodCoordinator:
+    def __init__(
+        self, arguments: PodArguments, secrets: Secrets, access: ClusterAccess, on_event: OnEvent
+    ) -> None:
+        self._arguments = arguments
+        self._secrets = secrets
+        self._access = access
+        self._on_event = on_event
+        self._folder = arguments.folder / arguments.run
+        self._notices = NoticeLog()
+        self._trouble = ""  # the last notice: why a run failed that nobody cancelled
+        self._keeper: FarmRunKeeper | None = None
+
+    async def run(self, asked: asyncio.Event) -> None:
+        async with KubernetesApi(self._access) as api:
+            came = await self._take_documents(api, asked)
+            farm_run = await self._farm_run(api)
+            async with FarmRunKeeper(api, farm_run, self._notify) as keeper:
+                self._keeper = keeper
+                if not came:
+                    text = f"the run's documents did not come within {INTAKE_S:.0f} s"
+                    keeper.event("Failed", text)
+                    await keeper.stand(RunStanding("Failed", text))
+                    return
+                standing = ended_standing(farm_run)
+                if standing is None or self._arguments.resume:
+                    standing = None
+                    if not self._arguments.serve_only:
+                        standing = await self._execute(farm_run, keeper, asked)
+                await self._serve(keeper, standing, asked)
+
+    async def _take_documents(self, api: KubernetesApi, asked: asyncio.Event) -> bool:
+        """Whether they came; somebody may have given up meanwhile."""
+        intake = Intake(self._folder, DOCUMENTS)
+        if intake.whole.is_set():
+            return True
+        if self._arguments.serve_only:
+            raise UsageError(f"{self._folder} has no run to serve")
+        async with taking(intake, self._secrets, HOST, self._arguments.port):
+            checking = asyncio.create_task(self._check(api, intake))
+            try:
+                await _first(INTAKE_S, intake.whole.wait(), asked.wait())
+            finally:
+                checking.cancel()
+        if asked.is_set():
+            raise RunInterrupted("stopped before the run's documents came")
+        return intake.whole.is_set()
+
+    async def _check(self, api: KubernetesApi, intake: Intake) -> None:
+        """What a run would fail of is said before its documents are sent."""
+        while True:
+            try:
+                found = await self._farm_run(api)
+                await api.listed(PODS, names.run_selector(self._arguments.run))
+                wanted = found["spec"]["version"]
+                if wanted != __version__:
+                    intake.trouble = (
+                        f"the worker image has emufarm {__version__}, and the run was made by "
+                        f"{wanted}: push the image again with `emufarm image push`"
+                    )
+                else:
+                    intake.trouble = ""
+                break
+            except ClusterAway as error:
+                intake.trouble = str(error)
+                self._notify(str(error))
+                await asyncio.sleep(_PAUSE_S)
+            except EmufarmError as error:
+                intake.trouble = f"the coordinator may not use the cluster: {error}"
+                break
+        intake.checked = True
+
+    async def _farm_run(self, api: KubernetesApi) -> Json:
+        while True:
+            try:
+                found = await api.get(FARM_RUNS, self._arguments.run)
+                if found is None:
+                    raise EmufarmError(f"the FarmRun {self._arguments.run} is gone")
+                return found
+            except ClusterAway as error:
+                self._notify(str(error))
+                await asyncio.sleep(_PAUSE_S)
+
+    async def _execute(
+        self, farm_run: Mapping[str, Any], keeper: FarmRunKeeper, asked: asyncio.Event
+    ) -> RunStanding:
+        arguments = self._arguments
+        job = read_job(self._folder, self._access, farm_run, arguments.pending_s)
+        wanted = WantedDevices(job.devices)
+        lasting = Lasting(
+            self._secrets, arguments.port, arguments.url, wanted, notices=self._notices
+        )
+
+        def on_spec(spec: Mapping[str, Any]) -> None:
+            wanted.want(int(spec["devices"]))
+            if spec.get("cancel"):
+                lasting.cancelled.set()
+
+        on_spec(farm_run["spec"])
+        if lasting.cancelled.is_set():  # meanwhile: what a predecessor left is ended in order
+            job = replace(job, devices=0)
+        keeper.follow_spec(on_spec)
+        volume = asyncio.create_task(
+            watch_volume(self._folder, lasting.paused, self._volume_changed)
+        )
+        keeper.standing = RunStanding("Running")
+        try:
+            complete = await execute(job, self._report, asked, lasting)
+        finally:
+            volume.cancel()
+        standing = RunStanding("Failed", self._trouble or "no device is left")
+        if complete:
+            standing = RunStanding("Complete", DECIDED)
+        elif lasting.cancelled.is_set():
+            standing = RunStanding("Cancelled", "somebody cancelled the run")
+        keeper.event(standing.phase, standing.message, warning=not complete)
+        return standing
+
+    async def _serve(
+        self, keeper: FarmRunKeeper, standing: RunStanding | None, asked: asyncio.Event
+    ) -> None:
+        """The ended run, until somebody has pulled it. How it ended is found out where it is not on
+        record."""
+        plan = await asyncio.to_thread(read_plan, self._folder / PLAN)
+        finished = await asyncio.to_thread(FinishedRun, self._folder, plan, self._notices)
+        if standing is None and finished.view()["sealed"]:
+            standing = RunStanding("Complete", DECIDED)
+        elif standing is None:
+            standing = RunStanding("Failed", "the run ended before every episode was decided")
+        keeper.view = finished.view
+        self._notify(f"the run has ended: {standing.phase}: {standing.message}")
+        async with reading(finished, self._secrets, HOST, self._arguments.port):
+            await keeper.stand(standing)
+            await _first(self._arguments.linger_s, finished.pulled.wait(), asked.wait())
+            if finished.pulled.is_set():
+                await keeper.stand(RunStanding(standing.phase, standing.message, timestamp()))
+            elif asked.is_set():
+                raise RunInterrupted("stopped before the run was pulled")
+
+    def _report(self, event: RunEvent) -> None:
+        keeper = self._keeper
+        assert keeper is not None
+        match event:
+            case RunStarted():
+                keeper.view = event.view
+            case Notice():
+                self._trouble = event.text
+                self._notices.add(event.text)
+                if is_avoidance(event.text):
+                    keeper.event("NodeAvoided", event.text)
+            case Journaled(DeviceLost() as lost):
+                keeper.event("DeviceLost", f"{lost.device} ({lost.cause}): {lost.text}")
+            case Journaled(DeviceFailed() as failed):
+                keeper.event("DeviceNotStarted", f"{failed.device}: {failed.text}")
+        self._on_event(event)
+
+    def _notify(self, text: str) -> None:
+        self._notices.add(text)
+        self._on_event(Notice(text))
+
+    def _volume_changed(self, full: bool, text: str) -> None:
+        assert self._keeper is not None
+        self._keeper.standing = RunStanding("Paused" if full else "Running", text if full else "")
+        self._keeper.event("VolumeFilling" if full else "VolumeHasRoom", text, warning=full)
+        self._notify(text)
+
+
+async def _first(seconds: float, *waits: Awaitable[object]) -> None:
+    """Returns when one of them has, at the latest after this time."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

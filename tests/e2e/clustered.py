@@ -1,0 +1,238 @@
+"""The farm on a real Kubernetes cluster, as a user with the Role `emufarm-user` has it."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from orchestrator.coordinator.transitions import (
+    AttemptCommitted,
+    AttemptLost,
+    LeaseGranted,
+    LeaseReturned,
+)
+from orchestrator.fleet.kubernetes import names
+from orchestrator.fleet.kubernetes.api import Json
+from orchestrator.fleet.kubernetes.farm_run import FarmRunSpec, owner_reference
+from orchestrator.pins.image_lock import IMAGE_FILE, ImageLock, read_lock
+from tests.conftest import NOBODY
+from tests.e2e.cluster.cluster import Cluster
+from tests.e2e.docked import PROFILE
+from tests.e2e.engine import Engine
+from tests.e2e.thinker import Thinker
+from tests.run.conftest import PATIENCE_S, ROOT, Farm, ended
+
+OVERLAYS = ROOT / "k8s" / "overlays"
+SIM, SHARED = "sim", "sim-shared-evidence"
+NAMESPACE, USER = "emufarm", "tester"
+# Of every container: the nodes share this machine's few cores, and each tells the scheduler that it
+# has all of them.
+CPU_REQUEST = "50m"
+KINDS = "pods,jobs,services,secrets,persistentvolumeclaims,networkpolicies"
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """`emufarm --backend kubernetes`, its runs, and the cluster they are on."""
+
+    farm: Farm
+    cluster: Cluster  # as its administrator
+
+    def run(self, folder: str, *words: str, name: str) -> tuple[int, str]:
+        return ended(self.start(folder, *words, name=name))
+
+    def start(self, folder: str, *words: str, name: str) -> subprocess.Popen[str]:
+        place = ("--runs", str(self.farm.runs), "--run", name)
+        return self.farm.start("run", folder, "--backend", "kubernetes", *place, *words)
+
+    def command(self, *words: str) -> tuple[int, str]:
+        return ended(self.farm.start(*words))
+
+    def proves_itself(self, name: str) -> None:
+        for command in ("verify", "audit"):
+            code, output = self.command(command, str(self.farm.runs / name))
+            assert code == 0, output
+
+    def farm_run(self, name: str) -> Json:
+        found: Json = self.cluster.get("fr", name, "-n", NAMESPACE)
+        return found
+
+    def kubectl(self, *words: str) -> str:
+        """In the farm's namespace."""
+        return self.cluster.kubectl("-n", NAMESPACE, *words).stdout
+
+    def delete(self, name: str) -> None:
+        """As a user does; and nothing is left of it."""
+        self.kubectl("delete", "fr", name)
+        self.cluster.wait(f"the end of all of {name}", lambda: self.left(name) == [])
+
+    def in_mid_attempt(
+        self, process: subprocess.Popen[str], name: str, thinker: Thinker, count: int = 2
+    ) -> LeaseGranted:
+        """The last lease, once so many workers wait for the agent."""
+        deadline, waiting = time.monotonic() + PATIENCE_S, 0
+        while waiting < count or len(self.open_leases(name)) < count:
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < deadline, "the agents were never asked"
+            with suppress(queue.Empty):
+                thinker.thinking.get(timeout=0.2)
+                waiting += 1
+        return self.open_leases(name)[-1]
+
+    def open_leases(self, name: str) -> list[LeaseGranted]:
+        """As far as they were pulled."""
+        if not (self.farm.runs / name / "journal").is_dir():
+            return []
+        leases: dict[tuple[str, int], LeaseGranted] = {}
+        for event in self.farm.events(name):
+            if isinstance(event, LeaseGranted):
+                leases[event.episode, event.attempt] = event
+            elif isinstance(event, AttemptCommitted | AttemptLost | LeaseReturned):
+                leases.pop((event.episode, event.attempt), None)
+        return list(leases.values())
+
+    def pod(self, name: str, device: str) -> Json:
+        found: Json = self.cluster.get("pod", names.device_object(name, device), "-n", NAMESPACE)
+        return found
+
+    def coordinator(self, name: str) -> Json:
+        """Its latest Pod."""
+        selector = names.run_selector(name, "coordinator")
+        found = self.cluster.get("pods", "-n", NAMESPACE, "-l", selector)["items"]
+        living = [pod for pod in found if not pod["metadata"].get("deletionTimestamp")]
+        return max(living, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
+
+    def device_pods(self, name: str) -> dict[str, str]:
+        """Device -> the uid of its Pod."""
+        found = self.cluster.get("pods", "-n", NAMESPACE, "-l", names.run_selector(name, "device"))
+        return {
+            pod["metadata"]["labels"][names.DEVICE]: pod["metadata"]["uid"]
+            for pod in found["items"]
+        }
+
+    def left(self, run: str) -> list[str]:
+        """All that the cluster has of a run, as KIND/NAME; its FarmRun is not counted."""
+        return left(self.cluster, run)
+
+    @property
+    def lock_file(self) -> Path:
+        return Path(self.farm.env["EMUFARM_IMAGES"]) / PROFILE / IMAGE_FILE
+
+    @property
+    def lock(self) -> ImageLock:
+        return read_lock(self.lock_file)
+
+    @property
+    def images(self) -> tuple[str, str]:
+        """The device's and the worker's, by digest, as Pods name them."""
+        container = self.lock.container
+        assert container is not None
+        (device,), (worker,) = container.pushed.items(), container.worker_pushed.items()
+        return by_digest(*device), by_digest(*worker)
+
+    def shared_volume(self) -> Path:
+        """The folder of this machine that is the shared staging."""
+        claim = self.cluster.get("pvc", "emufarm-staging", "-n", NAMESPACE)
+        volume = self.cluster.get("pv", claim["spec"]["volumeName"])
+        return Path(volume["spec"]["hostPath"]["path"])
+
+    @contextmanager
+    def sharing_evidence(self) -> Iterator[None]:
+        """Runs that are made meanwhile have the overlay `sim-shared-evidence`."""
+        apply_farm(self.cluster, SHARED)
+        try:
+            yield
+        finally:
+            apply_farm(self.cluster, SIM)
+
+
+def a_clustered(farm: Farm, place: Path, cluster: Cluster, engine: Engine) -> Clustered:
+    """Bakes, pushes and applies what a user bakes, pushes and applies."""
+    shutil.copytree(ROOT / "images", place / "images")
+    env = {**engine.env, **farm.env, "EMUFARM_IMAGES": f"{place}/images"}
+    building = replace(farm, env={**env, "DOCKER_HOST": engine.host})
+    pushed = f"{cluster.registry}/farm/{PROFILE}"
+    for words in (("bake", PROFILE), ("push", PROFILE, pushed)):
+        code, output = ended(building.start("image", *words))
+        assert code == 0, output
+    apply_farm(cluster, SIM)
+    kubeconfig = place / "kubeconfig"
+    write_kubeconfig(cluster, kubeconfig)
+    env = {**env, "KUBECONFIG": str(kubeconfig), "DOCKER_HOST": NOBODY}
+    return Clustered(replace(farm, env=env), cluster)
+
+
+def manifests(cluster: Cluster, overlay: str) -> list[Json]:
+    """An overlay's objects, with less to ask of a node."""
+    rendered = cluster.kubectl("kustomize", str(OVERLAYS / overlay)).stdout
+    objects: list[Json] = list(yaml.safe_load_all(rendered))
+    for template in (one["template"] for one in objects if one["kind"] == "PodTemplate"):
+        spec = template["spec"]
+        for container in (*spec.get("initContainers", ()), *spec["containers"]):
+            resources = container.setdefault("resources", {})
+            resources.setdefault("requests", {})["cpu"] = CPU_REQUEST
+    return objects
+
+
+def apply_farm(cluster: Cluster, overlay: str) -> None:
+    cluster.apply(*manifests(cluster, overlay))
+    crd = "crd/farmruns.emufarm.dev"
+    cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s")
+
+
+def write_kubeconfig(cluster: Cluster, path: Path) -> None:
+    """Of somebody with the Role emufarm-user and no other."""
+    account = {"kind": "ServiceAccount", "name": USER, "namespace": "default"}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "emufarm-user"}
+    about = {"name": USER, "namespace": NAMESPACE}
+    cluster.apply(
+        {
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": USER, "namespace": "default"},
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+            "metadata": about, "roleRef": role, "subjects": [account],
+        },
+    )  # fmt: skip
+    token = cluster.kubectl("create", "token", USER, "-n", "default", "--duration=24h").stdout
+    config: dict[str, Any] = json.loads(
+        cluster.kubectl("config", "view", "--raw", "--flatten", "-o", "json").stdout
+    )
+    (context,) = config["contexts"]
+    context["context"] |= {"user": USER, "namespace": NAMESPACE}
+    config["users"] = [{"name": USER, "user": {"token": token.strip()}}]
+    path.write_text(json.dumps(config))
+    path.chmod(0o600)
+
+
+def left(cluster: Cluster, run: str) -> list[str]:
+    words = ("-n", NAMESPACE, "-l", names.run_selector(run), "-o", "name")
+    return sorted(cluster.kubectl("get", KINDS, *words).stdout.split())
+
+
+def make_farm_run(cluster: Cluster, run: str, device_image: str, worker_image: str) -> Json:
+    """A run that nobody coordinates; the reference to it as an owner of Pods."""
+    spec = FarmRunSpec(
+        plan="0" * 64, profile=PROFILE, image=device_image, worker_image=worker_image,
+        agent="reference", episodes=1, version="0.1.0", devices=1,
+    )  # fmt: skip
+    body = spec.body(run)
+    body["metadata"]["namespace"] = NAMESPACE
+    cluster.apply(body)
+    return owner_reference(cluster.get("farmruns", run, "-n", NAMESPACE))
+
+
+def by_digest(name: str, digest: str) -> str:
+    """A pushed name has a tag."""
+    return f"{name.rpartition(':')[0]}@{digest}"

@@ -1,0 +1,161 @@
+"""What keeps a run on a cluster from starting is said in time, in a sentence; nothing is left."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.fleet.kubernetes.api import Json
+from tests.e2e.clustered import NAMESPACE, SIM, Clustered, apply_farm, manifests
+
+pytestmark = pytest.mark.kubernetes
+SMOKE = "cases/smoke"
+SOON_S = 60.0
+
+
+def refused(clustered: Clustered, name: str, *sentence: str, codes: tuple[int, ...]) -> str:
+    """Its output; it ends in time, and nothing of it is left."""
+    since = time.monotonic()
+    code, output = clustered.run(SMOKE, "--devices", "1", "--pending-timeout", "15", name=name)
+    assert code in codes, output
+    assert time.monotonic() - since < SOON_S, output
+    for part in sentence:
+        assert part in output, output
+    cluster = clustered.cluster
+    runs = cluster.kubectl("get", "fr", "-n", NAMESPACE, "-o", "name", check=False).stdout
+    assert f"/{name}\n" not in runs
+    cluster.wait(f"the end of {name}", lambda: clustered.left(name) == [])
+    return output
+
+
+@contextmanager
+def changed_lock(clustered: Clustered, **container: Any) -> Iterator[None]:
+    before = clustered.lock_file.read_text()
+    body = json.loads(before)
+    body["container"] |= container
+    clustered.lock_file.write_text(json.dumps(body))
+    try:
+        yield
+    finally:
+        clustered.lock_file.write_text(before)
+
+
+@contextmanager
+def changed_template(clustered: Clustered, component: str, **spec: Any) -> Iterator[None]:
+    objects = manifests(clustered.cluster, SIM)
+    for one in objects:
+        if one["kind"] == "PodTemplate" and one["metadata"]["name"] == f"emufarm-{component}":
+            one["template"]["spec"] |= spec
+            clustered.cluster.apply(one)
+    try:
+        yield
+    finally:
+        template = f"emufarm-{component}"
+        clustered.kubectl("delete", "podtemplate", template)
+        apply_farm(clustered.cluster, SIM)
+
+
+def test_a_device_image_that_is_not_there(clustered: Clustered) -> None:
+    (name,) = clustered.lock.container.pushed  # type: ignore[union-attr]
+    with changed_lock(clustered, pushed={name: "sha256:" + "0" * 64}):
+        refused(clustered, "no-image", "no episode could be run", "slot-00", codes=(20,))
+
+
+def test_a_worker_image_that_is_not_there(clustered: Clustered) -> None:
+    (name,) = clustered.lock.container.worker_pushed  # type: ignore[union-attr]
+    with changed_lock(clustered, worker_pushed={name: "sha256:" + "0" * 64}):
+        refused(clustered, "no-worker", "the coordinator did not start", codes=(20,))
+
+
+def test_an_image_that_was_never_pushed(clustered: Clustered) -> None:
+    with changed_lock(clustered, pushed={}):
+        refused(clustered, "unpushed", "emufarm image push sim-api34", codes=(2,))
+
+
+def test_a_quota_that_is_used_up(clustered: Clustered) -> None:
+    quota: Json = {
+        "apiVersion": "v1", "kind": "ResourceQuota",
+        "metadata": {"name": "full", "namespace": NAMESPACE}, "spec": {"hard": {"pods": "0"}},
+    }  # fmt: skip
+    clustered.cluster.apply(quota)
+    try:
+        clustered.cluster.wait(
+            "a quota that counts",
+            lambda: "hard" in clustered.cluster.get("quota", "full", "-n", NAMESPACE)["status"],
+        )
+        refused(clustered, "quota", "exceeded quota", codes=(20,))
+    finally:
+        clustered.kubectl("delete", "quota", "full")
+
+
+def test_a_pod_that_pod_security_refuses(clustered: Clustered) -> None:
+    with changed_template(clustered, "device", hostNetwork=True):
+        refused(clustered, "security", "PodSecurity", codes=(20,))
+
+
+def test_nodes_that_take_no_device(clustered: Clustered) -> None:
+    with changed_template(clustered, "device", nodeSelector={"emufarm.dev/none": "here"}):
+        refused(clustered, "no-node", "no node takes the Pod", codes=(20,))
+
+
+def test_a_cluster_without_the_farm(clustered: Clustered, tmp_path: Path) -> None:
+    """The user may do everything in the other namespace."""
+    crd = tmp_path / "config"
+    config = json.loads(clustered.cluster.kubectl(
+        "config", "view", "--raw", "--flatten", "-o", "json").stdout)  # fmt: skip
+    config["contexts"][0]["context"]["namespace"] = "default"
+    crd.write_text(json.dumps(config))
+    farm = replace(clustered.farm, env={**clustered.farm.env, "KUBECONFIG": str(crd)})
+    elsewhere = replace(clustered, farm=farm)
+    refused(elsewhere, "no-farm", "PodTemplate", "k8s/overlays/sim", codes=(2,))
+
+
+def test_a_user_without_rights(clustered: Clustered) -> None:
+    clustered.kubectl("delete", "rolebinding", "tester")
+    try:
+        refused(clustered, "no-rights", "emufarm-user", "forbidden", codes=(2,))
+    finally:
+        role = ("--role=emufarm-user", "--serviceaccount=default:tester")
+        clustered.kubectl("create", "rolebinding", "tester", *role)
+
+
+def test_a_coordinator_without_rights(clustered: Clustered) -> None:
+    clustered.kubectl("delete", "rolebinding", "emufarm-coordinator")
+    try:
+        refused(clustered, "no-role", "the coordinator may not use the cluster", codes=(2,))
+    finally:
+        apply_farm(clustered.cluster, SIM)
+
+
+def test_a_name_that_is_no_dns_label(clustered: Clustered) -> None:
+    code, output = clustered.run(SMOKE, name="Not_A_Label")
+    assert code == 2, output
+    assert "'Not_A_Label' is no name for a run on a cluster" in output
+
+
+def test_a_run_of_the_same_name(clustered: Clustered) -> None:
+    code, output = clustered.run(SMOKE, "--devices", "1", "--detach", name="twice")
+    assert code == 0, output
+    other = replace(clustered, farm=replace(clustered.farm, runs=clustered.farm.runs / "other"))
+    code, output = other.run(SMOKE, "--devices", "1", name="twice")
+    assert code == 2, output
+    assert "has a run twice already" in output
+    clustered.delete("twice")
+
+
+def test_a_cluster_that_does_not_answer(clustered: Clustered, tmp_path: Path) -> None:
+    config = json.loads(Path(clustered.farm.env["KUBECONFIG"]).read_text())
+    config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:9"
+    path = tmp_path / "config"
+    path.write_text(json.dumps(config))
+    farm = replace(clustered.farm, env={**clustered.farm.env, "KUBECONFIG": str(path)})
+    code, output = replace(clustered, farm=farm).run(SMOKE, "--devices", "1", name="away")
+    assert code == 20, output
+    assert "API server does not answer" in output
