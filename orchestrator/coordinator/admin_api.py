@@ -4,7 +4,7 @@
                                                 are longer than this
     GET /v1/journal/CLAIM?from=BYTES            the bytes of a segment from there on
     GET /v1/notices?after=COUNT                 lines for a person, once there were so many
-    GET /v1/file, /v1/bundle                    see run_files.py
+    GET /v1/logs, /v1/file, /v1/bundle          see run_files.py
 
 Only lines that were acknowledged are given out, so a copy never holds one that does not count.
 """
@@ -69,6 +69,9 @@ class ReadingHandlers:
         data = await asyncio.to_thread(self._run.journal_bytes, claim, start, length)
         whole = data[: data.rfind(b"\n") + 1]  # no piece ends within a line
         return Response(whole, media_type="application/octet-stream")
+
+    async def logs(self, request: Request, sender: str) -> Response:
+        return JSONResponse(await asyncio.to_thread(run_files.logs, self._run.folder))
 
     async def file(self, request: Request, sender: str) -> Response:
         name = request.query_params.get("name", "")

@@ -73,6 +73,10 @@ class AdminClient:
     def segment(self, claim: int, start: int) -> bytes:
         return self._get(f"/v1/journal/{claim}", {"from": start}).content
 
+    def logs(self) -> list[str]:
+        """The names of the run's logs, which `file` reads."""
+        return [str(name) for name in self._get("/v1/logs").json()]
+
     def file(self, name: str) -> bytes:
         """A document of the run's folder."""
         return self._get("/v1/file", {"name": name}, _FILE_S).content

@@ -1,5 +1,6 @@
 """Reads a run's files for somebody elsewhere: its documents one by one, its bundles as archives.
 
+    GET /v1/logs                                 the names of the files in logs/
     GET /v1/file?name=run_manifest.json
     GET /v1/bundle?folder=episodes/sms_reply.attack.1/attempt-1-c1
 
@@ -19,6 +20,7 @@ from ..evidence import archive
 from .bundle_store import EPISODES, INCOMING
 from .chain import FOLDER as JOURNAL
 
+LOGS = "logs"  # what Pods and processes said; part of no seal until the run is sealed
 _BUNDLE = re.compile(rf"{EPISODES}/[^/]+/(?:attempt-\d+|fenced-[0-9a-f]{{16}})-c\d+")
 # Given out in another way, or to nobody.
 _CLOSED = frozenset({EPISODES, INCOMING, JOURNAL, "secrets", "staging"})
@@ -49,6 +51,20 @@ def document(run: Path, name: str) -> Path:
     except OSError as error:
         raise NoSuchFile(f"the run has no {name!r}") from error
     raise NoSuchFile(f"{name!r} is no plain file")
+
+
+def logs(run: Path) -> list[str]:
+    """The names of its logs, by which `document` gives them out."""
+    found = (path.relative_to(run).as_posix() for path in (run / LOGS).rglob("*"))
+    return sorted(name for name in found if _is_document(run, name))
+
+
+def _is_document(run: Path, name: str) -> bool:
+    try:
+        document(run, name)
+    except NoSuchFile:
+        return False
+    return True
 
 
 def packed_bundle(run: Path, folder: str) -> IO[bytes]:

@@ -134,6 +134,7 @@ def _reading(run: RunSource, secrets: Secrets) -> list[Route]:
         "/v1/notices": admins.notices,
         "/v1/journal": admins.journal,
         "/v1/journal/{claim:int}": admins.segment,
+        "/v1/logs": admins.logs,
         "/v1/file": admins.file,
         "/v1/bundle": admins.bundle,
     }

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from ..coordinator import chain
 from ..coordinator.follow import AdminClient, JournalCopy
-from ..coordinator.run_files import is_bundle
+from ..coordinator.run_files import LOGS, is_bundle
 from ..coordinator.transitions import AttemptCommitted, AttemptFenced, Event, RunSealed
 from ..errors import EmufarmError
 from ..evidence import archive, manifest
@@ -78,6 +78,7 @@ def pull(
             for event in events:
                 on_event(Journaled(event))
             if sealed is None and ended and not events:
+                _take_logs(client, folder)
                 return PullEnd.ENDED
             if sealed is None and not ended and stop():
                 return PullEnd.STOPPED
@@ -119,6 +120,17 @@ def _take_bundle(
     with tempfile.TemporaryFile() as packed:
         client.bundle(event.bundle, packed)
         archive.unpack(packed, target, accept)
+
+
+def _take_logs(client: AdminClient, folder: Path) -> None:
+    """Of a run that has no seal to name them, and whose logs say why."""
+    for name in client.logs():
+        path = PurePosixPath(name)
+        if path.parts[:1] != (LOGS,) or ".." in path.parts:
+            raise PulledBroken(f"the coordinator names {name!r}, which is no log of a run")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, [client.file(name)])
 
 
 def _take_documents(client: AdminClient, folder: Path, sealed: RunSealed) -> None:

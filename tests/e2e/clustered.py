@@ -30,6 +30,7 @@ from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.docked import PROFILE
 from tests.e2e.engine import Engine
 from tests.e2e.thinker import Thinker
+from tests.fleet import agent_farm
 from tests.run.conftest import PATIENCE_S, ROOT, Farm, ended
 
 OVERLAYS = ROOT / "k8s" / "overlays"
@@ -120,6 +121,16 @@ class Clustered:
             for pod in found["items"]
         }
 
+    def in_pod(self, pod: Json, container: str, program: str, *words: str) -> str:
+        """What a Python program prints in there."""
+        name = pod["metadata"]["name"]
+        return self.kubectl("exec", name, "-c", container, "--", "python3", "-c", program, *words)
+
+    def reached(self, pod: Json, container: str, *places: str) -> list[str]:
+        """Those of the places that a program in there reaches, by any way."""
+        found = json.loads(self.in_pod(pod, container, agent_farm.TRY, *places))
+        return [place for place, how in found.items() if how == "reached"]
+
     def left(self, run: str) -> list[str]:
         """All that the cluster has of a run, as KIND/NAME; its FarmRun is not counted."""
         return left(self.cluster, run)
@@ -190,30 +201,31 @@ def apply_farm(cluster: Cluster, overlay: str) -> None:
     cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s")
 
 
-def write_kubeconfig(cluster: Cluster, path: Path) -> None:
-    """Of somebody with the Role emufarm-user and no other."""
-    account = {"kind": "ServiceAccount", "name": USER, "namespace": "default"}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "emufarm-user"}
-    about = {"name": USER, "namespace": NAMESPACE}
-    cluster.apply(
-        {
-            "apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": {"name": USER, "namespace": "default"},
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-            "metadata": about, "roleRef": role, "subjects": [account],
-        },
-    )  # fmt: skip
-    token = cluster.kubectl("create", "token", USER, "-n", "default", "--duration=24h").stdout
+def write_kubeconfig(
+    cluster: Cluster, path: Path, user: str = USER, role: str = "emufarm-user"
+) -> None:
+    """Of somebody with this Role and no other."""
+    account = {
+        "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {"name": user, "namespace": "default"},
+    }  # fmt: skip
+    cluster.apply(account)
+    bind(cluster, user, role)
+    token = cluster.kubectl("create", "token", user, "-n", "default", "--duration=24h").stdout
     config: dict[str, Any] = json.loads(
         cluster.kubectl("config", "view", "--raw", "--flatten", "-o", "json").stdout
     )
     (context,) = config["contexts"]
-    context["context"] |= {"user": USER, "namespace": NAMESPACE}
-    config["users"] = [{"name": USER, "user": {"token": token.strip()}}]
+    context["context"] |= {"user": user, "namespace": NAMESPACE}
+    config["users"] = [{"name": user, "user": {"token": token.strip()}}]
     path.write_text(json.dumps(config))
     path.chmod(0o600)
+
+
+def bind(cluster: Cluster, user: str, role: str) -> None:
+    name = user if role == "emufarm-user" else f"{user}-{role}"
+    to = ("--role", role, "--serviceaccount", f"default:{user}")
+    cluster.kubectl("create", "rolebinding", name, "-n", NAMESPACE, *to)
 
 
 def left(cluster: Cluster, run: str) -> list[str]:

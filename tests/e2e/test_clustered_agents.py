@@ -79,7 +79,7 @@ def test_an_agent_reaches_nothing_and_learns_nothing_and_its_worker_has_no_right
     process = built.start(SMOKE, "--devices", "1", "--agent", f"image:{image}", name="blind")
     try:
         agent = is_shut_in(built)
-        in_pod(built, agent, "agent", "open('/tmp/go', 'w')")
+        built.in_pod(agent, "agent", "open('/tmp/go', 'w')")
         code, output = ended(process)
     finally:
         process.kill()
@@ -97,30 +97,24 @@ def is_shut_in(built: Clustered) -> Json:
     service = cluster.get("service", "emufarm-blind", "-n", NAMESPACE)["spec"]["clusterIP"]
     coordinator, phone = f"{service}:8080", device["status"]["podIP"]
     # What enforces policies in the test cluster sees a new Pod a moment after it has started.
-    cluster.wait("the policies", lambda: reached(built, agent, "agent", API_SERVER) == [])
+    cluster.wait("the policies", lambda: built.reached(agent, "agent", API_SERVER) == [])
     inside_device = [f"{phone}:{port}" for port in (5037, 5554, 5555, 5600, 8080)]
     places = [coordinator, API_SERVER, f"{cluster.machine_address}:22", *inside_device]
-    assert reached(built, agent, "agent", *places) == []
+    assert built.reached(agent, "agent", *places) == []
 
     # The control groups of the test cluster's nodes are called by its own name.
-    seen = in_pod(built, agent, "agent", LOOK).replace(f"emufarm-{cluster.layout.tag}", "")
+    seen = built.in_pod(agent, "agent", LOOK).replace(f"emufarm-{cluster.layout.tag}", "")
     for word in ("blind", "emufarm", "smoke", "slot-"):
         assert word not in seen, seen
     assert json.loads(seen)[1] == "agent"
 
-    found = reached(built, device, "worker", coordinator, API_SERVER)
+    found = built.reached(device, "worker", coordinator, API_SERVER)
     assert coordinator in found
     assert API_SERVER not in found
     for path in ("state", "journal", "file?name=plan.json"):
         words = (f"http://{coordinator}/v1/{path}", "/run/worker/worker.token")
-        assert in_pod(built, device, "worker", ASK, *words).strip() == "401"
+        assert built.in_pod(device, "worker", ASK, *words).strip() == "401"
     return agent
-
-
-def reached(clustered: Clustered, pod: Json, container: str, *places: str) -> list[str]:
-    """Those of the places that a program in there reaches, by any way."""
-    found = json.loads(in_pod(clustered, pod, container, agent_farm.TRY, *places))
-    return [place for place, how in found.items() if how == "reached"]
 
 
 def pods(clustered: Clustered, component: str) -> list[Json]:
@@ -131,8 +125,3 @@ def pods(clustered: Clustered, component: str) -> list[Json]:
 def is_ready(pod: Json) -> bool:
     conditions = pod["status"].get("conditions") or []
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
-
-
-def in_pod(clustered: Clustered, pod: Json, container: str, program: str, *words: str) -> str:
-    name = pod["metadata"]["name"]
-    return clustered.kubectl("exec", name, "-c", container, "--", "python3", "-c", program, *words)

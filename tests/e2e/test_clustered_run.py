@@ -6,15 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from orchestrator.coordinator.transitions import EpisodeDecided, LeaseGranted
 from orchestrator.fleet.kubernetes import names
+from orchestrator.fleet.kubernetes.api import Json
 from orchestrator.locks import try_lock_folder
 from tests.e2e.clustered import NAMESPACE, Clustered
+from tests.e2e.thinker import Thinker
+from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 PUBLIC, SMOKE = "cases/public", "cases/smoke"
@@ -142,8 +146,18 @@ def test_kubectl_has_the_group_of_commands_for_runs(clustered: Clustered) -> Non
 
 @pytest.mark.kubernetes_long
 def test_a_run_that_failed_is_resumed_in_place(clustered: Clustered) -> None:
-    """Also while the coordinator that gave it up still serves it."""
-    words = ("--devices", "1", "--repeats", "12", "--pending-timeout", "10", "--detach")
+    """Also while the coordinator that gave it up still serves it; its volume is kept for that."""
+    words = (
+        "--devices",
+        "1",
+        "--repeats",
+        "12",
+        "--pending-timeout",
+        "10",
+        "--keep",
+        "1",
+        "--detach",
+    )
     code, output = clustered.run(SMOKE, *words, name="resumed")
     assert code == 0, output
     cluster = clustered.cluster
@@ -177,6 +191,45 @@ def no_more_pods(clustered: Clustered) -> Iterator[None]:
         yield
     finally:
         clustered.kubectl("delete", "quota", "no-more")
+
+
+def test_two_runs_side_by_side_never_meet(clustered: Clustered) -> None:
+    """Neither reaches the other's coordinator, and the end of one is none of the other."""
+    runs = ("one", "other")
+    with ExitStack() as listening:
+        machine = clustered.cluster.machine_address
+        agents = {name: listening.enter_context(Thinker(machine).listening()) for name in runs}
+        started = {
+            name: clustered.start(SMOKE, "--devices", "1", "--agent", agent.url, name=name)
+            for name, agent in agents.items()
+        }
+        leases = {
+            name: clustered.in_mid_attempt(started[name], name, agent, count=1)
+            for name, agent in agents.items()
+        }
+        pods = {name: clustered.pod(name, leases[name].device) for name in runs}
+        places = {name: f"{clustered.coordinator(name)['status']['podIP']}:8080" for name in runs}
+        for own, another in (runs, runs[::-1]):
+            clustered.cluster.wait(
+                "the policies", partial(is_kept_to, clustered, pods[own], places, own, another)
+            )
+        started["one"].kill()
+        started["one"].communicate(timeout=60)
+        clustered.delete("one")
+        agents["other"].go()
+        code, output = ended(started["other"])
+    assert code == 0, output
+    assert list(clustered.farm.outcomes("other").values()) == ["task_failed"]
+    assert {e.device for e in clustered.farm.events("other") if isinstance(e, LeaseGranted)} == {
+        leases["other"].device
+    }
+    clustered.delete("other")
+
+
+def is_kept_to(
+    clustered: Clustered, pod: Json, places: dict[str, str], own: str, another: str
+) -> bool:
+    return clustered.reached(pod, "worker", places[own], places[another]) == [places[own]]
 
 
 def test_two_commands_do_not_bring_one_run_to_one_folder(clustered: Clustered) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,8 @@ from typing import Any
 import pytest
 
 from orchestrator.fleet.kubernetes.api import Json
-from tests.e2e.clustered import NAMESPACE, SIM, Clustered, apply_farm, manifests
+from tests.e2e.clustered import NAMESPACE, SIM, USER, Clustered, apply_farm, bind, manifests
+from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
@@ -118,12 +120,11 @@ def test_a_cluster_without_the_farm(clustered: Clustered, tmp_path: Path) -> Non
 
 
 def test_a_user_without_rights(clustered: Clustered) -> None:
-    clustered.kubectl("delete", "rolebinding", "tester")
+    clustered.kubectl("delete", "rolebinding", USER)
     try:
         refused(clustered, "no-rights", "emufarm-user", "forbidden", codes=(2,))
     finally:
-        role = ("--role=emufarm-user", "--serviceaccount=default:tester")
-        clustered.kubectl("create", "rolebinding", "tester", *role)
+        bind(clustered.cluster, USER, "emufarm-user")
 
 
 def test_a_coordinator_without_rights(clustered: Clustered) -> None:
@@ -132,6 +133,30 @@ def test_a_coordinator_without_rights(clustered: Clustered) -> None:
         refused(clustered, "no-role", "the coordinator may not use the cluster", codes=(2,))
     finally:
         apply_farm(clustered.cluster, SIM)
+
+
+def test_a_start_that_is_interrupted_leaves_nothing(clustered: Clustered) -> None:
+    with changed_template(clustered, "coordinator", nodeSelector={"emufarm.dev/none": "here"}):
+        process = clustered.start(SMOKE, "--devices", "1", name="interrupted")
+        clustered.cluster.wait(
+            "its Job", lambda: "job.batch/emufarm-interrupted" in clustered.left("interrupted")
+        )
+        process.send_signal(signal.SIGINT)
+        code, output = ended(process)
+    assert code == 130, output
+    assert "fr/interrupted" not in clustered.kubectl("get", "fr", "-o", "name")
+    clustered.cluster.wait("the end of its objects", lambda: clustered.left("interrupted") == [])
+    assert not (clustered.farm.runs / "interrupted").exists()
+
+
+def test_a_worker_image_of_another_version(clustered: Clustered, tmp_path: Path) -> None:
+    """Both are named, and no document was sent."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import orchestrator\norchestrator.__version__ = '9.8.7'\n"
+    )
+    env = {**clustered.farm.env, "PYTHONPATH": str(tmp_path)}
+    newer = replace(clustered, farm=replace(clustered.farm, env=env))
+    refused(newer, "newer", "0.1.0", "9.8.7", "emufarm image push", codes=(2,))
 
 
 def test_a_name_that_is_no_dns_label(clustered: Clustered) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import uuid
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from orchestrator.fleet.kubernetes import names
-from orchestrator.fleet.kubernetes.api import PODS, SECRETS, Json, ObjectKind
+from orchestrator.fleet.kubernetes import names, pair
+from orchestrator.fleet.kubernetes.access import kubeconfig_access
+from orchestrator.fleet.kubernetes.api import PODS, SECRETS, ClusterRefused, Json, ObjectKind
 from orchestrator.fleet.kubernetes.farm_run import timestamp
+from orchestrator.fleet.kubernetes.pair import is_forbidden
 from orchestrator.outcome import Cause
 from tests.e2e.cluster.cluster import Cluster
+from tests.e2e.clustered import bind, write_kubeconfig
 from tests.e2e.pods_by_hand import (
     DIGEST,
     IMAGE,
@@ -398,6 +402,53 @@ async def test_a_pod_that_admission_refuses_is_refused_with_its_sentence(hand: P
     fact = await hand.fact()
     assert (fact.kind, fact.cause) == ("device_not_started", Cause.CONFIG_ERROR)
     assert "PodSecurity" in fact.text
+
+
+@pytest.fixture
+def late(hand: PodsByHand, farm: Cluster, tmp_path: Path) -> Iterator[str]:
+    """The fleet's user may look, and nothing more until another Role is bound to it."""
+    user = f"late-{uuid.uuid4().hex[:6]}"
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": rules,
+        "metadata": {"name": "looks", "namespace": NAMESPACE},
+    }  # fmt: skip
+    farm.apply(role)
+    write_kubeconfig(farm, tmp_path / "config", user, "looks")
+    hand.access = kubeconfig_access(kubeconfig=tmp_path / "config")
+    yield user
+    farm.kubectl("delete", "serviceaccount", user, "-n", "default")
+
+
+async def test_an_api_server_that_does_not_know_its_roles_yet_is_waited_for(
+    hand: PodsByHand, late: str, farm: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was just started forbids everything, for a moment."""
+    refusals: list[ClusterRefused] = []
+
+    def forbidden(error: ClusterRefused) -> bool:
+        refusals.append(error)
+        return is_forbidden(error)
+
+    monkeypatch.setattr(pair, "is_forbidden", forbidden)
+    async with hand.fleet() as fleet:
+        await until(lambda: bool(refusals))
+        await asyncio.to_thread(bind, farm, late, "emufarm-coordinator")
+        await hand.running("slot-00.1")
+        await until(lambda: states(fleet) == ["running"])
+    assert hand.facts.empty()
+
+
+async def test_a_fleet_without_rights_is_given_up_with_the_sentence(
+    hand: PodsByHand, late: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair, "FORBIDDEN_S", 0.1)
+    async with hand.fleet() as fleet:
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+    fact = await hand.fact()
+    assert (fact.kind, fact.cause) == ("device_not_started", Cause.CONFIG_ERROR)
+    assert f"default:{late}" in fact.text
 
 
 async def test_a_device_has_a_secret_of_its_own_which_goes_with_it(hand: PodsByHand) -> None:

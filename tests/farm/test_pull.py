@@ -116,13 +116,31 @@ async def test_a_finished_run_is_pulled_from_its_folder_and_a_broken_pull_goes_o
 
 
 async def test_a_run_that_ended_early_is_pulled_as_far_as_it_went(tmp_path: Path) -> None:
+    """With its logs, which no seal names; a link among them is not followed."""
     async with served(tmp_path) as (url, _):
         await attempt(url, tmp_path, 0)
     run, copy = tmp_path / "run", tmp_path / "copy"
+    (run / "logs" / "deeper").mkdir(parents=True)
+    (run / "logs" / "slot-00.1.pod.json").write_text("{}")
+    (run / "logs" / "deeper" / "b.log").write_text("printed\n")
+    (tmp_path / "outside").write_text("a secret")
+    (run / "logs" / "link").symlink_to(tmp_path / "outside")
     async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
         with admin(url) as client:
             assert await asyncio.to_thread(pull, client, copy, ignore) is PullEnd.ENDED
+    (run / "logs" / "link").unlink()
     assert files(copy) == files(run)
+
+
+async def test_a_coordinator_cannot_write_outside_of_the_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(tmp_path) as (url, _):
+        await attempt(url, tmp_path, 0)
+    monkeypatch.setattr(AdminClient, "logs", lambda self: ["logs/../plan.json"])
+    async with reading(FinishedRun(tmp_path / "run", a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client, pytest.raises(PulledBroken, match="no log of a run"):
+            await asyncio.to_thread(pull, client, tmp_path / "copy", ignore)
 
 
 async def test_who_wants_no_more_than_there_is_now_has_not_all_of_a_run_that_goes_on(
@@ -150,6 +168,7 @@ async def test_a_run_that_ends_between_two_questions_is_not_taken_for_whole(
         return []
 
     monkeypatch.setattr(JournalCopy, "update", update)
+    monkeypatch.setattr(AdminClient, "logs", lambda self: [])
     with admin("http://127.0.0.1:9") as client:
         assert await asyncio.to_thread(pull, client, tmp_path / "copy", ignore) is PullEnd.ENDED
     assert asked == [WAIT_S, 0]

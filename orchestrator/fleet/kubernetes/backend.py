@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -89,6 +90,8 @@ class KubernetesResources:
             # right to them.
             if not self._left.is_set() and (self._ended.is_set() or not self._adopt):
                 await self._clear()
+                with suppress(OSError):  # it is not there, or has something that nobody could send
+                    await asyncio.to_thread(Path(STAGING, self._run).rmdir)
         except EmufarmError as error:
             self._notify(f"something of this run stays in the cluster: {error}")
         finally:

@@ -9,6 +9,8 @@ from ...errors import UsageError
 RUN, SLOT, DEVICE = "emufarm.dev/run", "emufarm.dev/slot", "emufarm.dev/device"
 COMPONENT = "app.kubernetes.io/component"
 PART_OF = {"app.kubernetes.io/part-of": "emufarm"}
+# How the names of a run's other objects go on: another run's name must not.
+_TAKEN = re.compile(r".*-(agent|slot-\d+-\d+)")
 _RUN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
@@ -18,6 +20,10 @@ def require_run_name(name: str) -> None:
         raise UsageError(
             f"{name!r} is no name for a run on a cluster: give at most 40 small letters, digits "
             "and hyphens, with a letter or digit at both ends"
+        )
+    if _TAKEN.fullmatch(name):
+        raise UsageError(
+            f"{name!r} is no name for a run on a cluster: objects of another run may be called so"
         )
 
 

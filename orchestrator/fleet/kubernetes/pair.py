@@ -112,7 +112,7 @@ class KubernetesPair:
             except ClusterRefused as error:
                 if error.status == 409:  # made by a request whose answer was lost
                     continue
-                if _forbidden(error) and time.monotonic() - since < FORBIDDEN_S:
+                if is_forbidden(error) and time.monotonic() - since < FORBIDDEN_S:
                     await asyncio.sleep(QUOTA_S)
                     continue
                 if "exceeded quota" not in str(error):
@@ -306,7 +306,7 @@ class KubernetesPair:
         return pod is None
 
 
-def _forbidden(error: ClusterRefused) -> bool:
+def is_forbidden(error: ClusterRefused) -> bool:
     """By its roles, and not by the namespace's Pod Security or quota."""
     return error.status == 403 and "forbidden: User " in str(error)
 
