@@ -1,12 +1,13 @@
 """Measures how many leases and commits the coordinator's HTTP API makes durable beside N workers.
 
-    .venv/bin/python bench/coordinator.py [--workers 64 1000 10000] [--seconds 20]
+    .venv/bin/python bench/coordinator.py [--workers 64 1000 10000] [--seconds 20] [--pace 33]
 
 For each N a real coordinator runs in a process of its own, with its journal and bundles on the disk
 of runs/. This process simulates the workers, each with a keep-alive connection. All but 32 of them
 hold a lease and renew it after a third of its term, as real ones do. The other 32 lease and commit
-as fast as they can: a bundle of three files and 17 kB, sealed and packed as a worker does it, but
-in memory, since the workers' syncs are not what is measured. Beside them the admins' secret asks
+as fast as they can, or together at the pace of --pace pairs a second: a bundle of three files and
+17 kB, sealed and packed as a worker does it, but in memory, since the workers' syncs are not what
+is measured. Beside them the admins' secret asks
 for the state twice a second.
 
 Requests are written to raw asyncio streams, since httpx needs several times their CPU and would be
@@ -21,6 +22,7 @@ import json
 import math
 import multiprocessing
 import os
+import random
 import resource
 import secrets
 import sys
@@ -32,15 +34,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
+from bench.process_load import CpuTimes, blocked_threads, cpu_times, memory_mb, sync_times
 from orchestrator.cases.load import load_cases
 from orchestrator.coordinator.client import CoordinatorRefused, LeaseLost
 from orchestrator.coordinator.credentials import Secrets, WorkerKey
 from orchestrator.coordinator.messages import LEASE_HEADER, MANIFEST_HEADER, TOKEN_HEADER
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
+from orchestrator.events.interpreter import serve_steadily
 from orchestrator.evidence import archive, attempt, manifest
 from orchestrator.evidence.bundle import wall_ms
 from orchestrator.outcome import Blame, Judgement, Outcome, Phase
@@ -62,23 +66,11 @@ STATE_S = 0.5  # between two requests for the state
 SAMPLE_S = 0.1  # between two looks at which threads wait for the disk
 START_S, FILL_S, ANSWER_S, END_S = 60.0, 300.0, 30.0, 30.0
 SPARE_FILES = 200  # open files of a process beside its connections
-SYNCS = 500
 FULL = 0.85  # of a core
 WAITED = 0.2  # of the time
 BLOCKED = 4.0  # half of the threads that store bundles
 
 Samples = defaultdict[str, list[float]]  # request -> seconds
-
-
-class CpuTimes(NamedTuple):
-    """Seconds so far; or, between two times, their shares of the time."""
-
-    wall: float
-    user: float  # of the coordinator, nearly all under its interpreter's lock
-    system: float  # of the coordinator
-    own: float
-    others: float  # of all other processes, and the kernel's own
-    waited: float  # the coordinator's event loop for a core
 
 
 @dataclass(frozen=True)
@@ -110,6 +102,7 @@ def coordinate(run: Path, episodes: int, parent: Connection) -> None:
             asyncio.get_running_loop().add_reader(parent.fileno(), closed.set)
             await closed.wait()
 
+    serve_steadily()  # as the coordinator of a cluster does
     asyncio.run(until_closed())
 
 
@@ -204,10 +197,12 @@ class SimulatedWorker:
                 await self.connection.ask("renew", body)
                 await asyncio.sleep(RENEW_S)
 
-    async def commit_pairs(self, bundles: BundleFolder, until: float) -> int:
-        """Lease and commit until then; how often."""
-        pairs = 0
-        while time.monotonic() < until:
+    async def commit_pairs(self, bundles: BundleFolder, until: float, every_s: float) -> int:
+        """Lease and commit until then, not more often than this; how often."""
+        pairs, due = 0, time.monotonic() + random.uniform(0, every_s)
+        while max(due, time.monotonic()) < until:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            due += every_s
             lease = await self.lease()
             digest, packed = bundles.pack(lease["episode"], lease["attempt"], self.device)
             headers = f"{LEASE_HEADER}: {lease['token']}\r\n{MANIFEST_HEADER}: {digest}\r\n"
@@ -258,11 +253,12 @@ class Crew:
 
 
 async def put_under_load(
-    url: str, pid: int, workers: int, seconds: float, bundles: BundleFolder
+    url: str, pid: int, workers: int, words: argparse.Namespace, bundles: BundleFolder
 ) -> LoadResult:
     """All but the committers hold leases first; then the time begins."""
     blocked: list[int] = []
     committers = range(min(COMMITTERS, workers))
+    every_s = len(committers) / words.pace if words.pace else 0.0
     async with asyncio.TaskGroup() as group:
         crew = Crew(url, group)
         await crew.fill(range(len(committers), workers))
@@ -270,8 +266,9 @@ async def put_under_load(
         crew.samples.clear()
         crew.begin(ask_state(await crew.connect(SECRETS.admin)))
         crew.begin(watch_disk(pid, blocked))
-        before, until = cpu_times(pid), time.monotonic() + seconds
-        pairs = sum(await asyncio.gather(*(w.commit_pairs(bundles, until) for w in committing)))
+        before, until = cpu_times(pid), time.monotonic() + words.seconds
+        playing = (worker.commit_pairs(bundles, until, every_s) for worker in committing)
+        pairs = sum(await asyncio.gather(*playing))
         after = cpu_times(pid)
         samples = {name: tuple(taken) for name, taken in crew.samples.items()}
         state = json.loads(await (await crew.connect(SECRETS.admin)).ask("state"))
@@ -293,39 +290,6 @@ async def watch_disk(pid: int, blocked: list[int]) -> None:
     while True:
         blocked.append(blocked_threads(pid))
         await asyncio.sleep(SAMPLE_S)
-
-
-def blocked_threads(pid: int) -> int:
-    """The threads in uninterruptible sleep, which here is for the disk."""
-    stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    return sum(stat.rpartition(")")[2].split()[0] == "D" for stat in stats)
-
-
-def cpu_times(pid: int) -> CpuTimes:
-    tick = 1 / os.sysconf("SC_CLK_TCK")
-    used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    cores = [int(ticks) * tick for ticks in Path("/proc/stat").read_text().split()[1:9]]
-    user, system, own = int(used[11]) * tick, int(used[12]) * tick, time.process_time()
-    others = sum(cores) - cores[3] - cores[4] - user - system - own  # less idle, iowait
-    waited = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    return CpuTimes(time.monotonic(), user, system, own, others, waited)
-
-
-def memory_mb(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
-
-
-def sync_times(folder: Path) -> list[float]:
-    """Seconds that syncs of new small files take on this disk, one after another."""
-    taken = []
-    for number in range(SYNCS):
-        with (folder / str(number)).open("wb", buffering=0) as file:
-            file.write(bytes(4096))
-            begun = time.perf_counter()
-            os.fsync(file.fileno())
-            taken.append(time.perf_counter() - begun)
-    return taken
 
 
 def in_ms(samples: Sequence[float]) -> str:
@@ -368,20 +332,21 @@ def show(workers: int, result: LoadResult) -> None:
     )
 
 
-def measure(workers: int, seconds: float, run: Path) -> None:
-    episodes = workers + math.ceil(seconds * MOST_PAIRS_S)
+def measure(workers: int, words: argparse.Namespace, run: Path) -> None:
+    episodes = workers + math.ceil(words.seconds * MOST_PAIRS_S)
     with (
         tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as memory,
         coordinating(run, episodes) as (pid, url),
     ):
         bundles = BundleFolder(Path(memory))
-        show(workers, asyncio.run(put_under_load(url, pid, workers, seconds, bundles)))
+        show(workers, asyncio.run(put_under_load(url, pid, workers, words, bundles)))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--workers", type=int, nargs="+", default=[64, 1000, 10_000], metavar="N")
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--pace", type=float, default=0.0, help="pairs a second; 0: all it can")
     given = parser.parse_args()
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
@@ -394,7 +359,7 @@ def main() -> int:
                 print(f"{workers} workers are left out: a process may open only {most_files} files")
             else:
                 # Alone in its folder: no other journal is asked for durations.
-                measure(workers, given.seconds, Path(folder) / f"run-{number}" / "run")
+                measure(workers, given, Path(folder) / f"run-{number}" / "run")
     return 0
 
 

@@ -115,6 +115,10 @@ def devices(view: dict[str, Any]) -> Table:
             name, device["state"], device["episode"] or "", str(device["attempts"]),
             str(device["infra"]),
         )  # fmt: skip
+    more = sum(view["device_counts"].values()) - len(view["devices"])
+    if more:
+        counts = ", ".join(f"{count} {name}" for name, count in view["device_counts"].items())
+        table.add_row("...", f"{more} more", f"all: {counts}", "", "")
     return table
 
 

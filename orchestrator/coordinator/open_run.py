@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
 from ..errors import UsageError
-from ..events.gc_pause import gc_paused
+from ..events.interpreter import gc_paused
 from ..locks import LockHeld, try_lock
 from ..pins import proofs
 from ..plan.plan import Plan

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import heapq
+from collections import Counter
+from typing import Any, Literal, get_args
 
 from .schedule import live, stuck
 from .state import DeviceState, State
 
+MOST_ROWS = 50  # devices that are listed: more do not fit on a screen, and ten thousand cost 0.1 s
+Standing = Literal["busy", "idle", "quarantined", "away"]  # of a device
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+
 
 def view(state: State, now: float) -> dict[str, Any]:
-    """Plain JSON."""
+    """Counts of all, and rows for some of the devices: those that are away come last."""
     alive = set(live(state, now))
+    standings = {name: standing_of(device, name in alive) for name, device in state.devices.items()}
+    counted = Counter(standings.values())
+    shown = heapq.nsmallest(MOST_ROWS, ((one == "away", name) for name, one in standings.items()))
     return {
         "plan": state.opened.plan if state.opened else None,
         "total": len(state.episodes),
@@ -24,38 +33,41 @@ def view(state: State, now: float) -> dict[str, Any]:
         "sealed": state.sealed,
         "stuck": stuck(state),
         "eta_s": eta(state, now),
-        "devices": {
-            name: {
-                "state": _device_state(device, name in alive),
-                "reason": device.quarantined,
-                "episode": state.leases[device.token].granted.episode if device.token else None,
-                "attempts": device.attempts,
-                "infra": device.infra,
-                "starts": device.starts,
-                "failed_starts": device.failed_starts,
-            }
-            for name, device in sorted(state.devices.items())
-        },
-        "leases": [
-            {
-                "episode": held.granted.episode,
-                "attempt": held.granted.attempt,
-                "device": held.granted.device,
-                "worker": held.granted.worker,
-                "age_s": now - held.since,
-                "expires_s": held.expires - now,
-            }
-            for held in state.leases.values()
-        ],
+        "oldest_lease_s": oldest_lease_s(state, now),
+        "device_counts": {each: counted[each] for each in STANDINGS},
+        "devices": {name: _row(state, name, standings[name], now) for _, name in sorted(shown)},
     }
 
 
-def _device_state(device: DeviceState, alive: bool) -> str:
+def _row(state: State, name: str, standing: Standing, now: float) -> dict[str, Any]:
+    device = state.devices[name]
+    held = state.leases[device.token] if device.token else None
+    return {
+        "state": standing,
+        "reason": device.quarantined,
+        "episode": held.granted.episode if held else None,
+        "attempt": held.granted.attempt if held else None,
+        "lease_age_s": now - held.since if held else None,
+        "expires_s": held.expires - now if held else None,
+        "attempts": device.attempts,
+        "infra": device.infra,
+        "starts": device.starts,
+        "failed_starts": device.failed_starts,
+    }
+
+
+def standing_of(device: DeviceState, alive: bool) -> Standing:
     if device.quarantined:
         return "quarantined"
     if device.token:
         return "busy"
     return "idle" if alive else "away"
+
+
+def oldest_lease_s(state: State, now: float) -> float:
+    """0 where none is open. Leases are kept in the order in which they were granted."""
+    first = next(iter(state.leases.values()), None)
+    return now - first.since if first else 0.0
 
 
 def eta(state: State, now: float) -> float | None:

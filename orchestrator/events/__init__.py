@@ -1,1 +1,1 @@
-"""Small modules that every room may use: canonical JSON, the progress callback, the gc pause."""
+"""Small modules for every room: canonical JSON, the progress callback, interpreter settings."""

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..errors import UsageError
 from ..events.canonical import digest
-from ..events.gc_pause import gc_paused
+from ..events.interpreter import gc_paused
 from ..files import write_atomically
 from .plan import SCHEMA, Plan
 

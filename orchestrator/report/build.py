@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..coordinator import chain
-from ..events.gc_pause import gc_paused
+from ..events.interpreter import gc_paused
 from ..files import json_bytes, write_atomically
 from ..pins import proofs
 from ..plan.store import FILE as PLAN

@@ -180,7 +180,7 @@ async def test_an_open_lease_survives_a_restart_with_a_full_term(tmp_path: Path)
         lease = await asked(Served(coordinator, url, run))
     assert isinstance(lease, Lease)
     async with open_run(run, a_plan(2), SETTINGS) as coordinator:
-        (told,) = coordinator.view()["leases"]
+        (told,) = coordinator.view()["devices"].values()
         assert told["expires_s"] == pytest.approx(30, abs=5)
         assert coordinator.renew(lease.token) == 30
 

@@ -1,9 +1,9 @@
-"""The remaining time is shown once this run has shown its pace."""
+"""The view counts everything and lists some; the remaining time is shown once it is known."""
 
 from __future__ import annotations
 
-from orchestrator.coordinator.state import State
-from orchestrator.coordinator.view import eta
+from orchestrator.coordinator.state import DeviceState, State
+from orchestrator.coordinator.view import MOST_ROWS, eta, view
 from tests.coordinator.runs import INFRA, SUCCESS
 from tests.coordinator.test_schedule import a_state, end, lease
 
@@ -42,3 +42,24 @@ def test_nothing_is_left_of_a_run_that_is_decided() -> None:
     state = a_state(1)
     took(state, "a", 5, SUCCESS)
     assert eta(state, 0) == 0
+
+
+def test_all_devices_are_counted_and_the_first_that_are_here_are_listed() -> None:
+    state, count = a_state(100), MOST_ROWS + 10
+    state.devices["aaa.1"] = DeviceState()
+    for number in range(count):
+        lease(state, f"slot-{number:03d}.1", now=5)
+    state.devices["slot-000.1"].quarantined = "three in a row"
+    seen = view(state, 7)
+    assert seen["device_counts"] == {"busy": count - 1, "idle": 0, "quarantined": 1, "away": 1}
+    assert list(seen["devices"]) == [f"slot-{number:03d}.1" for number in range(MOST_ROWS)]
+    row = seen["devices"]["slot-001.1"]
+    assert (row["state"], row["attempt"], row["lease_age_s"]) == ("busy", 1, 2)
+    assert seen["oldest_lease_s"] == 2
+
+
+def test_a_device_that_is_away_is_listed_where_there_is_room() -> None:
+    state = a_state(1)
+    state.devices["b"] = DeviceState()
+    assert view(state, 0)["devices"]["b"]["state"] == "away"
+    assert view(state, 0)["oldest_lease_s"] == 0

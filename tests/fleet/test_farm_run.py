@@ -10,11 +10,10 @@ T0, T1 = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 
 
 def view(**more: Any) -> dict[str, Any]:
-    devices = {f"slot-0{number}.1": {"state": state} for number, state in
-               enumerate(("busy", "idle", "away", "quarantined"))}  # fmt: skip
+    counts = {"busy": 1, "idle": 1, "away": 4, "quarantined": 1}
     return {
         "decided": 3, "total": 5, "outcomes": {"success": 2, "task_failed": 1},
-        "infra_attempts": 4, "devices": devices, "claim": 7, **more,
+        "infra_attempts": 4, "device_counts": counts, "claim": 7, **more,
     }  # fmt: skip
 
 

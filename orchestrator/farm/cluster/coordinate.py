@@ -21,6 +21,7 @@ from ...coordinator.notices import NoticeLog
 from ...coordinator.server import reading
 from ...coordinator.transitions import DeviceFailed, DeviceLost
 from ...errors import EmufarmError, RunInterrupted, UsageError
+from ...events.interpreter import serve_steadily
 from ...files import read_secret
 from ...fleet.kubernetes import names
 from ...fleet.kubernetes.access import ClusterAccess, pod_access
@@ -79,6 +80,7 @@ def coordinate(arguments: PodArguments, on_event: OnEvent) -> None:
         WorkerKey(read_secret(arguments.secrets / KEY)), read_secret(arguments.secrets / ADMIN)
     )
     access = pod_access()
+    serve_steadily()
     blocking(
         lambda asked: PodCoordinator(arguments, secrets, access, on_event).run(asked),
         on_event,

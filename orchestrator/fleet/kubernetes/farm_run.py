@@ -92,7 +92,7 @@ def status(
     if standing.pulled_at:
         body["pulledAt"] = standing.pulled_at
     if view is not None:
-        living = [one for one in view["devices"].values() if one["state"] in ("busy", "idle")]
+        counts = view["device_counts"]
         ended = standing.phase in ("Complete", *_FAILED)
         body |= {
             "done": f"{view['decided']}/{view['total']}",
@@ -100,7 +100,7 @@ def status(
             "total": view["total"],
             "success": view["outcomes"].get("success", 0),
             "infra": view["infra_attempts"],
-            "devices": 0 if ended else len(living),
+            "devices": 0 if ended else counts["busy"] + counts["idle"],
         }
         if "claim" in view:
             body["claim"] = view["claim"]
