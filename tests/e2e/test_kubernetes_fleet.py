@@ -418,6 +418,8 @@ def late(hand: PodsByHand, farm: Cluster, tmp_path: Path) -> Iterator[str]:
     hand.access = kubeconfig_access(kubeconfig=tmp_path / "config")
     yield user
     farm.kubectl("delete", "serviceaccount", user, "-n", "default")
+    bound = [f"rolebinding/{user}-{name}" for name in ("looks", "emufarm-coordinator")]
+    farm.kubectl("delete", "role/looks", *bound, "-n", NAMESPACE, "--ignore-not-found")
 
 
 async def test_an_api_server_that_does_not_know_its_roles_yet_is_waited_for(
