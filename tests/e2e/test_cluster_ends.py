@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from tests.e2e.cluster import cgroups, commands
 from tests.e2e.cluster.cluster import ROOT, Cluster
 from tests.e2e.cluster.machine import SYSCTLS
 from tests.e2e.cluster.processes import wait_for
+from tests.programs import started
 
 pytestmark = pytest.mark.kubernetes
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.kubernetes
 ENGINES = re.compile(r"docker|emufarm-engine|emufarm0|\bbr-|veth|10\.21[34]\.", re.IGNORECASE)
 PLACES = ("/var/lib/cni", "/var/log/pods", "/var/log/containers", "/var/lib/kubelet", "/run/netns")
 SETTINGS = (*SYSCTLS, "net/ipv4/ip_forward", "net/netfilter/nf_conntrack_max")
-DOWN_S = 60.0
+UP_S, DOWN_S = 400.0, 60.0  # nodes and control plane have two minutes each
 
 
 @dataclass(frozen=True)
@@ -132,13 +131,12 @@ def test_a_killed_owner_leaves_nothing(tmp_path: Path) -> None:
     before = Seen.now()
     cluster = Cluster(tmp_path / "cluster")
     folder = str(cluster.layout.folder)
-    command = [sys.executable, "-m", "tests.e2e.cluster", "--folder", folder, "run"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as owner:
-        assert owner.stdout is not None
-        assert "answers" in owner.stdout.readline()
+    command = (sys.executable, "-m", "tests.e2e.cluster", "--folder", folder, "run")
+    with started(*command, cwd=ROOT) as owner:
+        assert "answers" in owner.first_line(UP_S)
         a_running_pod(cluster)
         found = spaces(cluster)
-        owner.send_signal(signal.SIGKILL)
+        owner.kill()
     wait_for("the guard", lambda: not cluster.layout.folder.exists(), DOWN_S)
     wait_for("its own end", lambda: not of_cluster(cluster), DOWN_S)
     assert_nothing_is_left(cluster, before, found)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from orchestrator.fleet.docker.owner import owner
 from orchestrator.fleet.docker.reaper import clear, reap
 from orchestrator.fleet.docker.salvage import waiting
 from tests.fleet.docker_trial import DockerTrial
+from tests.programs import started
 
 pytestmark = pytest.mark.docker
 
@@ -38,11 +37,9 @@ def runs(engine: Engine, tmp_path: Path) -> Iterator[Callable[[str], DockerTrial
 
 def killed(run: DockerTrial, script: str) -> None:
     """A fleet of one pair, its command line killed with -9 once its worker did its deed."""
-    farm = [sys.executable, "-m", "tests.fleet.docker_trial", str(run.run), script]
-    with subprocess.Popen(farm, stdout=subprocess.PIPE, env=os.environ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"up\n"
-        process.kill()
+    farm = (sys.executable, "-m", "tests.fleet.docker_trial", str(run.run), script)
+    with started(*farm) as program:
+        assert program.first_line() == "up"
 
 
 def end(run: DockerTrial) -> None:
