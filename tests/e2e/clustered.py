@@ -43,6 +43,20 @@ KINDS = "pods,jobs,services,secrets,persistentvolumeclaims,networkpolicies"
 
 
 @dataclass(frozen=True)
+class PodLife:
+    """What another Pod, or another life of a container in it, has not."""
+
+    uid: str
+    restarts: dict[str, int]  # of each container
+
+    @classmethod
+    def of(cls, pod: Json) -> PodLife:
+        status = pod["status"]
+        parts = (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
+        return cls(pod["metadata"]["uid"], {one["name"]: one["restartCount"] for one in parts})
+
+
+@dataclass(frozen=True)
 class Clustered:
     """`emufarm --backend kubernetes`, its runs, and the cluster they are on."""
 
@@ -113,13 +127,10 @@ class Clustered:
         living = [pod for pod in found if not pod["metadata"].get("deletionTimestamp")]
         return max(living, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
 
-    def device_pods(self, name: str) -> dict[str, str]:
-        """Device -> the uid of its Pod."""
+    def device_pods(self, name: str) -> dict[str, PodLife]:
+        """By device."""
         found = self.cluster.get("pods", "-n", NAMESPACE, "-l", names.run_selector(name, "device"))
-        return {
-            pod["metadata"]["labels"][names.DEVICE]: pod["metadata"]["uid"]
-            for pod in found["items"]
-        }
+        return {pod["metadata"]["labels"][names.DEVICE]: PodLife.of(pod) for pod in found["items"]}
 
     def in_pod(self, pod: Json, container: str, program: str, *words: str) -> str:
         """What a Python program prints in there."""

@@ -135,16 +135,23 @@ def is_there(clustered: Clustered, pod: Json) -> bool:
 def test_a_coordinators_death_restarts_no_device_and_loses_no_attempt(
     clustered: Clustered, thinker: Thinker, start: Start
 ) -> None:
+    """They also go on to the next episodes, with the successor's leases."""
     process = start("moved")
     clustered.in_mid_attempt(process, "moved", thinker)
     before, old = clustered.device_pods("moved"), clustered.coordinator("moved")
+    assert len(before) == 2
     clustered.kubectl("delete", "pod", old["metadata"]["name"], "--grace-period=0", "--force")
     clustered.cluster.wait("another coordinator", lambda: claim(clustered, "moved") > 1)
+    assert clustered.device_pods("moved") == before
+    thinker.go_once()
+    clustered.in_mid_attempt(process, "moved", thinker)
+    assert clustered.device_pods("moved") == before
     thinker.go()
     finishes(clustered, process, "moved")
     assert attempts(clustered, "moved") == EPISODES
-    leased = {e.device for e in clustered.farm.events("moved") if isinstance(e, LeaseGranted)}
-    assert leased == set(before)
+    events = clustered.farm.events("moved")
+    assert {e.device for e in events if isinstance(e, LeaseGranted)} == set(before)
+    assert not [e for e in events if isinstance(e, DeviceLost)]
     clustered.delete("moved")
 
 
