@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import queue
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +17,8 @@ from typing import Any
 
 import yaml
 
+from orchestrator.coordinator.credentials import WorkerKey
+from orchestrator.coordinator.messages import TOKEN_HEADER
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptLost,
@@ -24,6 +28,7 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.fleet.kubernetes import names
 from orchestrator.fleet.kubernetes.api import Json
 from orchestrator.fleet.kubernetes.farm_run import FarmRunSpec, owner_reference
+from orchestrator.fleet.kubernetes.run_objects import KEY, PORT
 from orchestrator.pins.image_lock import IMAGE_FILE, ImageLock, read_lock
 from tests.conftest import NOBODY
 from tests.e2e.cluster.cluster import Cluster
@@ -39,6 +44,17 @@ NAMESPACE, USER = "emufarm", "tester"
 # Of every container: the nodes share this machine's few cores, and each tells the scheduler that it
 # has all of them.
 CPU_REQUEST = "50m"
+# Prints the answer's status and body.
+ASK = """
+import json, sys, urllib.error, urllib.request
+url, header, secret, body = sys.argv[1:]
+asked = urllib.request.Request(url, body.encode(), {header: secret})
+try:
+    answer = urllib.request.urlopen(asked, timeout=20)
+except urllib.error.HTTPError as error:
+    answer = error
+print(json.dumps([answer.status, answer.read().decode()]))
+"""
 KINDS = "pods,jobs,services,secrets,persistentvolumeclaims,networkpolicies"
 
 
@@ -132,6 +148,27 @@ class Clustered:
         found = self.cluster.get("pods", "-n", NAMESPACE, "-l", names.run_selector(name, "device"))
         return {pod["metadata"]["labels"][names.DEVICE]: PodLife.of(pod) for pod in found["items"]}
 
+    def told_to_go(self, name: str) -> int:
+        """How many device Pods end."""
+        found = self.cluster.get("pods", "-n", NAMESPACE, "-l", names.run_selector(name, "device"))
+        return sum("deletionTimestamp" in pod["metadata"] for pod in found["items"])
+
+    def ask_for_lease(self, coordinator: Json, device: str) -> tuple[int, str]:
+        """Status and body of this Pod's answer, whichever Pod the run's Service leads to."""
+        secret = self.cluster.get("secret", names.run_object(run_of(coordinator)), "-n", NAMESPACE)
+        key = WorkerKey(base64.b64decode(secret["data"][KEY]).decode())
+        url = f"http://{coordinator['status']['podIP']}:{PORT}/v1/lease"
+        body = json.dumps({"worker": "test", "request_id": "test"})
+        answer = self.cluster.in_control(
+            sys.executable, "-c", ASK, url, TOKEN_HEADER, key.secret(device), body
+        )
+        status, said = json.loads(answer)
+        return int(status), str(said)
+
+    def run_folder(self, name: str) -> Path:
+        """On its volume, as this machine sees it."""
+        return self._volume(names.run_object(name)) / name
+
     def in_pod(self, pod: Json, container: str, program: str, *words: str) -> str:
         """What a Python program prints in there."""
         name = pod["metadata"]["name"]
@@ -164,9 +201,11 @@ class Clustered:
 
     def shared_volume(self) -> Path:
         """The folder of this machine that is the shared staging."""
-        claim = self.cluster.get("pvc", "emufarm-staging", "-n", NAMESPACE)
-        volume = self.cluster.get("pv", claim["spec"]["volumeName"])
-        return Path(volume["spec"]["hostPath"]["path"])
+        return self._volume("emufarm-staging")
+
+    def _volume(self, claim: str) -> Path:
+        bound = self.cluster.get("pvc", claim, "-n", NAMESPACE)["spec"]["volumeName"]
+        return Path(self.cluster.get("pv", bound)["spec"]["hostPath"]["path"])
 
     @contextmanager
     def sharing_evidence(self) -> Iterator[None]:
@@ -237,6 +276,10 @@ def bind(cluster: Cluster, user: str, role: str) -> None:
     name = user if role == "emufarm-user" else f"{user}-{role}"
     to = ("--role", role, "--serviceaccount", f"default:{user}")
     cluster.kubectl("create", "rolebinding", name, "-n", NAMESPACE, *to)
+
+
+def run_of(pod: Json) -> str:
+    return str(pod["metadata"]["labels"][names.RUN])
 
 
 def left(cluster: Cluster, run: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import pytest
 
+from orchestrator.coordinator.claims import FOLDER
 from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptLost,
@@ -21,6 +22,7 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.evidence import manifest
 from orchestrator.fleet.kubernetes.api import Json
 from orchestrator.outcome import Cause
+from tests.e2e.cluster.layout import NODES
 from tests.e2e.clustered import Clustered
 from tests.e2e.thinker import Thinker
 from tests.run.conftest import ROOT, ended
@@ -229,23 +231,34 @@ def test_a_stopped_node_is_left_and_its_episode_is_decided_elsewhere(
 def test_a_coordinator_whose_kubelet_is_gone_acknowledges_nothing_beside_its_successor(
     clustered: Clustered, thinker: Thinker, start: Start
 ) -> None:
-    """It lives on, and its successor claims the run."""
+    """It lives on, and its successor claims the run; a device that it had beside it is lost."""
     process = start("split", "--shared-storage")
     clustered.in_mid_attempt(process, "split", thinker)
-    before, node = (
-        clustered.device_pods("split"),
-        clustered.coordinator("split")["spec"]["nodeName"],
-    )
-    clustered.cluster.stop_node(node, kubelet_only=True)
+    cluster, before = clustered.cluster, clustered.device_pods("split")
+    old, claims = clustered.coordinator("split"), clustered.run_folder("split") / FOLDER
+    node, first = old["spec"]["nodeName"], cluster.first_process(old, "coordinator")
+    lost, living = (on_node(clustered, "split", name) for name in (node, other_node(node)))
+    cluster.stop_node(node, kubelet_only=True)
     try:
-        clustered.cluster.wait("a successor", lambda: claim(clustered, "split") > 1, 180.0)
+        cluster.wait("a successor", (claims / "000002").exists, 180.0)
+        assert cluster.first_process(old, "coordinator") == first
+        status, said = clustered.ask_for_lease(old, "slot-09.1")
+        assert status == 503, said
+        assert "is run by another coordinator now" in said
+        cluster.wait("its status", lambda: claim(clustered, "split") > 1)
+        assert clustered.device_pods("split")[living.device] == before[living.device]
         thinker.go()
         finishes(clustered, process, "split")
     finally:
-        clustered.cluster.start_node(node)
-        clustered.cluster.wait_until_ready(node)
-    leased = {e.device for e in clustered.farm.events("split") if isinstance(e, LeaseGranted)}
-    assert set(before) <= leased
+        cluster.start_node(node)
+        cluster.wait_until_ready(node)
+    # Who sees its end, and whether its Pod is still on record then, is open.
+    was_tried_elsewhere(clustered, "split", lost, Cause.NODE_LOST, Cause.REMOVED)
+    events = clustered.farm.events("split")
+    kept = [e for e in events if isinstance(e, AttemptCommitted) and e.token == living.token]
+    assert [e.device for e in kept] == [living.device]
+    assert "slot-09.1" not in {e.device for e in events if isinstance(e, LeaseGranted)}
+    assert living.device not in {e.device for e in events if isinstance(e, DeviceLost)}
     clustered.delete("split")
 
 
@@ -279,6 +292,10 @@ def test_a_run_is_scaled_from_2_to_4_to_1(
     clustered.in_mid_attempt(process, "scaled", thinker, 2)
     assert len(clustered.device_pods("scaled")) == 4
     clustered.kubectl("scale", "fr/scaled", "--replicas=1")
+    clustered.cluster.wait("three to be told", lambda: clustered.told_to_go("scaled") == 3)
+    thinker.go_once()  # a worker gives its lease back once its agent has answered
+    clustered.cluster.wait("one device", lambda: len(clustered.device_pods("scaled")) == 1)
+    assert clustered.farm_run("scaled")["status"]["decided"] < MOST_EPISODES
     thinker.go()
     finishes(clustered, process, "scaled", MOST_EPISODES)
     assert attempts(clustered, "scaled") == MOST_EPISODES
@@ -288,6 +305,11 @@ def test_a_run_is_scaled_from_2_to_4_to_1(
 def claim(clustered: Clustered, name: str) -> int:
     """The number of the coordinator that wrote the status."""
     return int(clustered.farm_run(name)["status"].get("claim", 0))
+
+
+def other_node(name: str) -> str:
+    (other,) = set(NODES) - {name}
+    return other
 
 
 def on_node(clustered: Clustered, name: str, node: str) -> LeaseGranted:

@@ -81,7 +81,8 @@ def processes(container: str) -> list[int]:
 
 def is_first(pid: int) -> bool:
     """Of its namespace of processes."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("NSpid:"):
-            return line.split()[-1] == "1"
+    with suppress(OSError):  # it may end meanwhile
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                return line.split()[-1] == "1"
     return False

@@ -172,14 +172,25 @@ class Cluster(Reached):
         self, pod: dict[str, Any], name: str, how: signal.Signals = signal.SIGKILL
     ) -> None:
         """Its first process, by a signal from outside."""
+        first = self.first_process(pod, name)
+        if first is None:
+            raise NoCluster(f"the container {name} of {pod['metadata']['name']} does not run")
+        os.kill(first, how)
+
+    @staticmethod
+    def first_process(pod: dict[str, Any], name: str) -> int | None:
+        """Of this container, as this machine numbers it; None where it has ended."""
         status = pod["status"]
         (id,) = (
             one["containerID"].rpartition("/")[2]
             for one in (*status.get("initContainerStatuses", ()), *status["containerStatuses"])
             if one["name"] == name
         )
-        (first,) = (pid for pid in cgroups.processes(id) if cgroups.is_first(pid))
-        os.kill(first, how)
+        return next((pid for pid in cgroups.processes(id) if cgroups.is_first(pid)), None)
+
+    def in_control(self, *command: str) -> str:
+        """What a command prints on the machine of the control plane, which reaches every Pod."""
+        return commands.run(*Machine(self.layout, CONTROL).enter(), *command).stdout
 
     def stop_api(self) -> None:
         self._processes.end(API, how=signal.SIGKILL)
