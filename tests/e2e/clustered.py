@@ -44,6 +44,7 @@ NAMESPACE, USER = "emufarm", "tester"
 # Of every container: the nodes share this machine's few cores, and each tells the scheduler that it
 # has all of them.
 CPU_REQUEST = "50m"
+SOON_S = 60.0  # what keeps a run from starting is said by then
 # Prints the answer's status and body.
 ASK = """
 import json, sys, urllib.error, urllib.request

@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 
 from orchestrator.fleet.kubernetes.api import Json
-from tests.e2e.clustered import NAMESPACE, SIM, USER, Clustered, apply_farm, bind, manifests
+from tests.e2e.clustered import NAMESPACE, SIM, SOON_S, USER, Clustered, apply_farm, bind, manifests
 from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
-SOON_S = 60.0
 
 
 def refused(clustered: Clustered, name: str, *sentence: str, codes: tuple[int, ...]) -> str:
@@ -105,18 +104,6 @@ def test_a_pod_that_pod_security_refuses(clustered: Clustered) -> None:
 def test_nodes_that_take_no_device(clustered: Clustered) -> None:
     with changed_template(clustered, "device", nodeSelector={"emufarm.dev/none": "here"}):
         refused(clustered, "no-node", "no node takes the Pod", codes=(20,))
-
-
-def test_a_cluster_without_the_farm(clustered: Clustered, tmp_path: Path) -> None:
-    """The user may do everything in the other namespace."""
-    crd = tmp_path / "config"
-    config = json.loads(clustered.cluster.kubectl(
-        "config", "view", "--raw", "--flatten", "-o", "json").stdout)  # fmt: skip
-    config["contexts"][0]["context"]["namespace"] = "default"
-    crd.write_text(json.dumps(config))
-    farm = replace(clustered.farm, env={**clustered.farm.env, "KUBECONFIG": str(crd)})
-    elsewhere = replace(clustered, farm=farm)
-    refused(elsewhere, "no-farm", "PodTemplate", "k8s/overlays/sim", codes=(2,))
 
 
 def test_a_user_without_rights(clustered: Clustered) -> None:
