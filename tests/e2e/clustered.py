@@ -172,8 +172,9 @@ class Clustered:
 
     def in_pod(self, pod: Json, container: str, program: str, *words: str) -> str:
         """What a Python program prints in there."""
-        name = pod["metadata"]["name"]
-        return self.kubectl("exec", name, "-c", container, "--", "python3", "-c", program, *words)
+        about = pod["metadata"]
+        command = ("exec", about["name"], "-n", about["namespace"], "-c", container)
+        return self.cluster.kubectl(*command, "--", "python3", "-c", program, *words).stdout
 
     def reached(self, pod: Json, container: str, *places: str) -> list[str]:
         """Those of the places that a program in there reaches, by any way."""

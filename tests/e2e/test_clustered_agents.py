@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -18,13 +20,18 @@ from tests.run.conftest import ended
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
 API_SERVER = "10.96.0.1:443"
-# At its first sight of a screen it waits until somebody makes a file.
+PHONE_PORTS = (5037, 5554, 5555, 5600)  # adb's server, the console, the phone, the supervisor
+# At its first sight of a screen it waits until somebody makes a file. All that it is sent it keeps,
+# but for the pictures.
 THINKS = """
 import json, os, time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 class Agent(BaseHTTPRequestHandler):
     def do_POST(self):
         said = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+        said.pop('screenshot', None)
+        with open('/tmp/said', 'a') as file:
+            file.write(json.dumps([self.path, str(self.headers), said]))
         until = time.monotonic() + (0 if said['type'] == 'hello' else 45)
         while time.monotonic() < until and not os.path.exists('/tmp/go'):
             time.sleep(0.05)
@@ -41,10 +48,12 @@ files = ('/etc/hosts', '/etc/resolv.conf', '/etc/hostname', '/proc/self/cgroup',
 print(json.dumps([dict(os.environ), socket.gethostname(), os.listdir('/'), os.listdir('/run'),
     [pathlib.Path(file).read_text() for file in files]]))
 """
+SAID = "print(open('/tmp/said').read())"
 ASK = """
 import sys, urllib.error, urllib.request
-url, token = sys.argv[1:]
-asked = urllib.request.Request(url, headers={'X-Emufarm-Token': open(token).read().strip()})
+url, token, body = sys.argv[1:]
+header = {'X-Emufarm-Token': open(token).read().strip()}
+asked = urllib.request.Request(url, body.encode() or None, header)
 try:
     print(urllib.request.urlopen(asked, timeout=10).status)
 except urllib.error.HTTPError as error:
@@ -96,25 +105,79 @@ def is_shut_in(built: Clustered) -> Json:
     (agent,), (device,) = pods(built, "agent"), pods(built, "device")
     service = cluster.get("service", "emufarm-blind", "-n", NAMESPACE)["spec"]["clusterIP"]
     coordinator, phone = f"{service}:8080", device["status"]["podIP"]
-    # What enforces policies in the test cluster sees a new Pod a moment after it has started.
-    cluster.wait("the policies", lambda: built.reached(agent, "agent", API_SERVER) == [])
-    inside_device = [f"{phone}:{port}" for port in (5037, 5554, 5555, 5600, 8080)]
-    places = [coordinator, API_SERVER, f"{cluster.machine_address}:22", *inside_device]
-    assert built.reached(agent, "agent", *places) == []
+    with listening_at(cluster.machine_address) as machine, free_pod(built) as free:
+        kubelets = [
+            f"{one['address']}:10250"
+            for node in cluster.get("nodes")["items"]
+            for one in node["status"]["addresses"]
+            if one["type"] == "InternalIP"
+        ]
+        places = [
+            coordinator, f"{built.coordinator('blind')['status']['podIP']}:8080", API_SERVER,
+            f"{free['status']['podIP']}:8080", machine, *kubelets,
+        ]  # fmt: skip
+        # A Pod that no policy selects reaches them all.
+        assert set(places) <= set(built.reached(free, "free", *places))
+        # What enforces policies in the test cluster sees a new Pod a moment after it has started.
+        cluster.wait("the policies", lambda: built.reached(agent, "agent", API_SERVER) == [])
+        assert built.reached(agent, "agent", *places) == []
+        found = built.reached(device, "worker", *places)
+        assert coordinator in found
+        assert {place.partition(" ")[0] for place in found} <= set(places[:2])
+
+    inside = [f"127.0.0.1:{port}" for port in PHONE_PORTS]
+    assert set(inside) <= set(built.reached(device, "worker", *inside))
+    assert built.reached(agent, "agent", *(f"{phone}:{port}" for port in PHONE_PORTS)) == []
 
     # The control groups of the test cluster's nodes are called by its own name.
     seen = built.in_pod(agent, "agent", LOOK).replace(f"emufarm-{cluster.layout.tag}", "")
-    for word in ("blind", "emufarm", "smoke", "slot-"):
+    said = built.in_pod(agent, "agent", SAID)
+    assert "Turn off Wi-Fi" in said
+    for word in ("blind", "smoke", "wifi_off", "benign", "slot-"):
         assert word not in seen, seen
+        assert word not in said, said
+    assert "emufarm" not in seen, seen
     assert json.loads(seen)[1] == "agent"
 
-    found = built.reached(device, "worker", coordinator, API_SERVER)
-    assert coordinator in found
-    assert API_SERVER not in found
     for path in ("state", "journal", "file?name=plan.json"):
-        words = (f"http://{coordinator}/v1/{path}", "/run/worker/worker.token")
-        assert built.in_pod(device, "worker", ASK, *words).strip() == "401"
+        assert asked(built, device, f"http://{coordinator}/v1/{path}") == "401"
+    loss = json.dumps({"device": device["metadata"]["labels"][names.DEVICE]})
+    for path in ("device_lost", "pulled"):
+        assert asked(built, device, f"http://{coordinator}/v1/{path}", loss) == "401"
     return agent
+
+
+def asked(built: Clustered, device: Json, url: str, body: str = "") -> str:
+    """The status that a worker gets with its own secret."""
+    words = (url, "/run/worker/worker.token", body)
+    return built.in_pod(device, "worker", ASK, *words).strip()
+
+
+@contextmanager
+def listening_at(address: str) -> Iterator[str]:
+    """A place on this machine."""
+    with socket.create_server((address, 0)) as server:
+        yield f"{address}:{server.getsockname()[1]}"
+
+
+@contextmanager
+def free_pod(built: Clustered) -> Iterator[Json]:
+    """A Pod in a namespace without policies, which listens at 8080."""
+    container = {
+        "name": "free", "image": built.images[1],
+        "command": ["python3", "-m", "http.server", "8080"],
+        "readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1},
+    }  # fmt: skip
+    pod: Json = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "free", "namespace": "default"},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 0},
+    }  # fmt: skip
+    built.cluster.apply(pod)
+    try:
+        built.cluster.kubectl("wait", "pod/free", "--for=condition=Ready", "--timeout=90s")
+        yield built.cluster.get("pod", "free")
+    finally:
+        built.cluster.kubectl("delete", "pod", "free")
 
 
 def pods(clustered: Clustered, component: str) -> list[Json]:
