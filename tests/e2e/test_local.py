@@ -1,10 +1,14 @@
-"""Whole runs on this machine that take minutes; `make e2e_local` runs them."""
+"""Whole runs on this machine that take minutes; `make e2e_local` runs them, in this order: those
+that take longest are first, so that its processes end together."""
 
 from __future__ import annotations
 
 import json
 import random
+import shutil
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -12,13 +16,15 @@ import yaml
 
 from orchestrator.coordinator.transitions import AttemptFenced, EpisodeDecided
 from orchestrator.report.verify.run import verify_run
-from tests.run.conftest import Farm, ended
+from tests.run.conftest import PATIENCE_S, Farm, ended
 from tests.run.mutations import unnoticed
 
 pytestmark = pytest.mark.e2e
 
 PUBLIC, SMOKE = "cases/public", "cases/smoke"
-KILLS = 20
+CHANGES, KILLS = 300, 20
+_chance = random.Random(4)
+MOMENTS = [_chance.uniform(0.2, 8.0) for _ in range(KILLS)]
 
 
 def test_the_same_seed_gives_the_same_run_on_one_phone_and_on_four_quiet_or_restless(
@@ -31,9 +37,14 @@ def test_the_same_seed_gives_the_same_run_on_one_phone_and_on_four_quiet_or_rest
         "one-restless": ("--devices", "1", "--noise", "3"),
         "four-restless": ("--devices", "4", "--noise", "8"),
     }
-    for name, words in runs.items():
-        code, output = farm.run(PUBLIC, "--seed", "11", *words, name=name)
-        assert code == 0, output
+    place = ("run", PUBLIC, "--runs", str(farm.runs), "--seed", "11", "--run")
+    with ThreadPoolExecutor(len(runs)) as threads:
+        ends = [
+            threads.submit(ended, farm.start(*place, name, *words)) for name, words in runs.items()
+        ]
+        for end in ends:
+            code, output = end.result()
+            assert code == 0, output
     assert len({farm.report(name)["plan_digest"] for name in runs}) == 1
     assert set(farm.outcomes("one").values()) == {"success"}
     for name in runs:
@@ -47,29 +58,15 @@ def test_a_public_run_proves_itself_and_every_change_to_it_is_found(farm: Farm) 
     for command in ("audit", "verify"):
         code, output = ended(farm.start(command, str(farm.runs / "r")))
         assert code == 0, output
-    assert unnoticed(farm.runs / "r", 300, 12, verify_run) == []
-
-
-def test_a_run_killed_at_any_moment_is_resumed_with_nothing_lost_and_nothing_twice(
-    farm: Farm,
-) -> None:
-    chance = random.Random(4)
-    name = ""
-    for kill in range(KILLS):
-        name = f"r{kill}"
-        words = ("--runs", str(farm.runs), "--run", name, "--devices", "2", "--repeats", "4")
-        process = farm.start("run", SMOKE, *words, "--agent", "idle")
-        time.sleep(chance.uniform(0.2, 8.0))  # any moment is what is tested
-        process.kill()
-        process.communicate(timeout=30)
-        if not (farm.runs / name / "plan.json").exists():
-            continue  # killed before there was a run
-        code, output = farm.resume(name, "--devices", "2")
-        assert code == 0, output
-        decided = [e.episode for e in farm.events(name) if isinstance(e, EpisodeDecided)]
-        assert len(decided) == len(set(decided)) == 4
-        assert set(farm.outcomes(name).values()) == {"task_failed"}
-        assert verify_run(farm.runs / name).problems == ()
+    copies = [farm.runs / copy / "r" for copy in ("one", "other")]
+    for copy in copies:
+        shutil.copytree(farm.runs / "r", copy)
+    with ProcessPoolExecutor(len(copies), get_context("spawn")) as processes:
+        found = [
+            processes.submit(unnoticed, copy, CHANGES // len(copies), seed, verify_run)
+            for seed, copy in enumerate(copies, 12)
+        ]
+        assert [one.result(PATIENCE_S) for one in found] == [[]] * len(copies)
 
 
 def test_two_hundred_episodes_on_four_phones_leave_nothing_behind(farm: Farm) -> None:
@@ -81,6 +78,13 @@ def test_two_hundred_episodes_on_four_phones_leave_nothing_behind(farm: Farm) ->
     assert farm.processes() == []
     assert not list(Path(farm.env["TMPDIR"]).glob("emufarm-work-*/run-*"))
     assert not list((farm.runs / "r" / "staging").glob("*/sealed-*"))
+
+
+def test_every_case_is_proven_by_its_controls(farm: Farm) -> None:
+    words = ("cases", "check", PUBLIC, "--devices", "4", "--runs", str(farm.runs))
+    code, output = ended(farm.start(*words))
+    assert code == 0, output
+    assert "cases are proven" in output
 
 
 def test_a_random_agent_over_fifty_episodes_runs_clean(farm: Farm) -> None:
@@ -101,13 +105,6 @@ def test_the_example_agent_runs_every_case(farm: Farm) -> None:
     assert "infra_failed" not in farm.outcomes().values()
 
 
-def test_every_case_is_proven_by_its_controls(farm: Farm) -> None:
-    words = ("cases", "check", PUBLIC, "--devices", "4", "--runs", str(farm.runs))
-    code, output = ended(farm.start(*words))
-    assert code == 0, output
-    assert "cases are proven" in output
-
-
 def test_a_case_whose_near_miss_succeeds_is_called_broken(farm: Farm, tmp_path: Path) -> None:
     (source,) = Path(SMOKE).glob("*/case.yaml")
     case = yaml.safe_load(source.read_text())
@@ -119,3 +116,24 @@ def test_a_case_whose_near_miss_succeeds_is_called_broken(farm: Farm, tmp_path: 
     code, output = ended(farm.start(*words))
     assert code == 1, output
     assert f"BROKEN {case['id']} benign, near_miss" in output
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids="{:.1f}s".format)
+def test_a_run_killed_at_any_moment_goes_on_with_nothing_lost_and_nothing_twice(
+    farm: Farm, moment: float
+) -> None:
+    """It is resumed; one that was killed before it was a run is started again."""
+    words = ("--devices", "2", "--repeats", "4", "--agent", "idle")
+    process = farm.start("run", SMOKE, "--runs", str(farm.runs), "--run", "r", *words)
+    time.sleep(moment)  # any moment is what is tested
+    process.kill()
+    process.communicate(timeout=30)
+    if (farm.runs / "r" / "plan.json").exists():
+        code, output = farm.resume("r", "--devices", "2")
+    else:
+        code, output = farm.run(SMOKE, *words)
+    assert code == 0, output
+    decided = [e.episode for e in farm.events() if isinstance(e, EpisodeDecided)]
+    assert len(decided) == len(set(decided)) == 4
+    assert set(farm.outcomes().values()) == {"task_failed"}
+    assert verify_run(farm.runs / "r").problems == ()

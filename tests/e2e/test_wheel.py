@@ -15,7 +15,8 @@ import pytest
 
 from tests.run.conftest import ROOT
 
-pytestmark = pytest.mark.e2e
+# One worker builds and installs the wheels.
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("wheels")]
 
 UV = Path(sys.executable).parent / "uv"
 COMMAND_S = 300
