@@ -22,20 +22,25 @@ class Program:
     def first_line(self, seconds: float = LINE_S) -> str:
         """Fails where there is none in time, or the program ends before."""
         assert self._process.stdout is not None
-        file, deadline, said = self._process.stdout.fileno(), time.monotonic() + seconds, b""
-        watch = select.poll()
-        watch.register(file, select.POLLIN)
-        while b"\n" not in said:
-            left = max(0.0, deadline - time.monotonic())
-            assert watch.poll(left * 1000), f"no line within {seconds:g} s: {said!r}"
-            piece = os.read(file, 4096)
-            assert piece, f"it ended: {said!r}"
-            said += piece
-        return said.partition(b"\n")[0].decode()
+        return read_until(self._process.stdout.fileno(), "\n", seconds).partition("\n")[0]
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait(END_S)
+
+
+def read_until(file: int, wanted: str, seconds: float) -> str:
+    """What is printed until this is; fails where it is not in time, or never will be."""
+    deadline, said = time.monotonic() + seconds, b""
+    watch = select.poll()
+    watch.register(file, select.POLLIN)
+    while wanted.encode() not in said:
+        left = max(0.0, deadline - time.monotonic())
+        assert watch.poll(left * 1000), f"no {wanted!r} within {seconds:g} s: {said!r}"
+        piece = os.read(file, 4096)
+        assert piece, f"it ended without {wanted!r}: {said!r}"
+        said += piece
+    return said.decode()
 
 
 @contextmanager

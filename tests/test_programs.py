@@ -25,7 +25,10 @@ def test_a_program_ends_with_a_test_that_fails() -> None:
 
 @pytest.mark.parametrize(
     ("code", "seconds", "why"),
-    [("import time; time.sleep(1000)", 0.2, "no line within"), ("print(end='half')", 30, "ended")],
+    [
+        ("import time; time.sleep(1000)", 0.2, r"no '.n' within"),
+        ("print(end='half')", 30, "it ended"),
+    ],
 )
 def test_a_line_that_does_not_come_fails_the_test(code: str, seconds: float, why: str) -> None:
     with started(sys.executable, "-c", code) as program, pytest.raises(AssertionError, match=why):

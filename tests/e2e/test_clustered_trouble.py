@@ -15,10 +15,12 @@ import pytest
 
 from orchestrator.fleet.kubernetes.api import Json
 from tests.e2e.clustered import NAMESPACE, SIM, SOON_S, USER, Clustered, apply_farm, bind, manifests
+from tests.programs import read_until
 from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
+NO_IMAGE = ("ImagePull", "NotFound")  # the kubelet's word, and the registry's answer
 
 
 def refused(clustered: Clustered, name: str, *sentence: str, codes: tuple[int, ...]) -> str:
@@ -28,7 +30,7 @@ def refused(clustered: Clustered, name: str, *sentence: str, codes: tuple[int, .
     assert code in codes, output
     assert time.monotonic() - since < SOON_S, output
     for part in sentence:
-        assert part in output, output
+        assert part in " ".join(output.split()), output
     cluster = clustered.cluster
     runs = cluster.kubectl("get", "fr", "-n", NAMESPACE, "-o", "name", check=False).stdout
     assert f"/{name}\n" not in runs
@@ -66,13 +68,30 @@ def changed_template(clustered: Clustered, component: str, **spec: Any) -> Itera
 def test_a_device_image_that_is_not_there(clustered: Clustered) -> None:
     (name,) = clustered.lock.container.pushed  # type: ignore[union-attr]
     with changed_lock(clustered, pushed={name: "sha256:" + "0" * 64}):
-        refused(clustered, "no-image", "no episode could be run", "slot-00", codes=(20,))
+        sentence = ("no episode could be run", "slot-00", *NO_IMAGE)
+        refused(clustered, "no-image", *sentence, codes=(20,))
+
+
+def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered) -> None:
+    """Autoscalers need minutes, and whoever named a wrong image should not wait for those."""
+    (name,) = clustered.lock.container.pushed  # type: ignore[union-attr]
+    with changed_lock(clustered, pushed={name: "sha256:" + "0" * 64}):
+        process = clustered.start(SMOKE, "--devices", "1", name="patient")
+        assert process.stdout is not None
+        try:
+            said = read_until(process.stdout.fileno(), "NotFound", SOON_S)
+            assert "slot-00.1 waits" in said
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.communicate(timeout=60)
+    clustered.delete("patient")
 
 
 def test_a_worker_image_that_is_not_there(clustered: Clustered) -> None:
     (name,) = clustered.lock.container.worker_pushed  # type: ignore[union-attr]
     with changed_lock(clustered, worker_pushed={name: "sha256:" + "0" * 64}):
-        refused(clustered, "no-worker", "the coordinator did not start", codes=(20,))
+        refused(clustered, "no-worker", "the coordinator did not start", *NO_IMAGE, codes=(20,))
 
 
 def test_an_image_that_was_never_pushed(clustered: Clustered) -> None:
