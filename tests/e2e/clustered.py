@@ -36,7 +36,7 @@ from tests.e2e.docked import PROFILE
 from tests.e2e.engine import Engine
 from tests.e2e.thinker import Thinker
 from tests.fleet import agent_farm
-from tests.run.conftest import PATIENCE_S, ROOT, Farm, ended
+from tests.run.conftest import BUILD_S, PATIENCE_S, ROOT, Farm, ended
 
 OVERLAYS = ROOT / "k8s" / "overlays"
 SIM, SHARED = "sim", "sim-shared-evidence"
@@ -226,7 +226,7 @@ def a_clustered(farm: Farm, place: Path, cluster: Cluster, engine: Engine) -> Cl
     building = replace(farm, env={**env, "DOCKER_HOST": engine.host})
     pushed = f"{cluster.registry}/farm/{PROFILE}"
     for words in (("bake", PROFILE), ("push", PROFILE, pushed)):
-        code, output = ended(building.start("image", *words))
+        code, output = ended(building.start("image", *words), BUILD_S)
         assert code == 0, output
     apply_farm(cluster, SIM)
     kubeconfig = place / "kubeconfig"

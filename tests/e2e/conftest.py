@@ -13,7 +13,7 @@ from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.clustered import Clustered, a_clustered
 from tests.e2e.docked import PROFILE, Docked
 from tests.e2e.engine import Engine
-from tests.run.conftest import ROOT, a_farm, ended, farm
+from tests.run.conftest import BUILD_S, ROOT, a_farm, ended, farm
 
 __all__ = ["farm"]
 
@@ -35,7 +35,7 @@ def docked(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture(scope="session")
 def baked(docked: Docked) -> Path:
     """The lock of an image that was made here, once for all tests."""
-    code, output = ended(docked.farm.start("image", "bake", PROFILE))
+    code, output = ended(docked.farm.start("image", "bake", PROFILE), BUILD_S)
     assert code == 0, output
     return Path(docked.farm.env["EMUFARM_IMAGES"]) / PROFILE / "image.lock.json"
 

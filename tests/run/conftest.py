@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ import pytest
 
 from orchestrator.coordinator import chain
 from orchestrator.coordinator.transitions import Event
+from orchestrator.folders import cache_folder
 
 PATIENCE_S = 300
+BUILD_S = 1200  # an image, where its packages and wheels are loaded first
 ROOT = Path(__file__).parents[2]
 
 
@@ -89,9 +92,9 @@ class Farm:
         return found
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+def ended(process: subprocess.Popen[str], seconds: float = PATIENCE_S) -> tuple[int, str]:
     try:
-        output, _ = process.communicate(timeout=PATIENCE_S)
+        output, _ = process.communicate(timeout=seconds)
     finally:
         if process.poll() is None:
             process.kill()
@@ -100,9 +103,14 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def a_farm(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
-    # One bake for all workers of this test session.
+    # One bake for all workers of this test session, and the machine's wheels.
     shared = tmp_path_factory.getbasetemp()
     cache = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "cache"
+    wheels = cache_folder() / "wheels"
+    for place in (wheels, cache):
+        place.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        (cache / "wheels").symlink_to(wheels)
     scratch = folder / "tmp"
     scratch.mkdir()
     env = {**os.environ, "EMUFARM_CACHE": str(cache), "TMPDIR": str(scratch)}
