@@ -65,6 +65,12 @@ def status(device: Json | None = None, worker: Json | None = None, **more: Any) 
     }
 
 
+def left_with(code: int) -> Json:
+    return status(
+        worker=container("worker", ended_with(0, "Completed", str(code))), phase="Succeeded"
+    )
+
+
 def condition(kind: str, reason: str, state: str = "True", message: str = "") -> Json:
     return {
         "type": kind, "status": state, "reason": reason, "message": message,

@@ -6,7 +6,6 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -28,6 +27,7 @@ from tests.e2e.pods_by_hand import (
     condition,
     container,
     ended_with,
+    left_with,
     pods_by_hand,
     status,
 )
@@ -46,10 +46,6 @@ async def hand(farm: Cluster, tmp_path: Path) -> AsyncIterator[PodsByHand]:
         yield made
 
 
-def disrupted(by: str, **more: Any) -> Json:
-    return status(phase="Failed", conditions=[condition("DisruptionTarget", by)], **more)
-
-
 def now_evicted() -> Json:
     """Just now: the cluster takes back what was said minutes ago of a Pod that is still there."""
     target = condition("DisruptionTarget", "EvictionByEvictionAPI")
@@ -63,64 +59,6 @@ def lost_device(code: int, reason: str = "Error") -> Json:
 
 def crashed_worker(code: int, reason: str = "Error") -> Json:
     return status(worker=container("worker", RUNNING, restarts=1, last=ended_with(code, reason)))
-
-
-def left_with(code: int) -> Json:
-    return status(
-        worker=container("worker", ended_with(0, "Completed", str(code))), phase="Succeeded"
-    )
-
-
-ROWS: list[tuple[str, Json, str, Cause, int | None]] = [
-    ("preempted", disrupted("PreemptionByScheduler"), "device_lost", Cause.PREEMPTED, None),
-    ("taint", disrupted("DeletionByTaintManager"), "device_lost", Cause.NODE_LOST, None),
-    ("drained", disrupted("EvictionByEvictionAPI"), "device_lost", Cause.EVICTED, None),
-    ("collected", disrupted("DeletionByPodGC"), "device_lost", Cause.NODE_LOST, None),
-    (
-        "pressure", disrupted("TerminationByKubelet", reason="Evicted"), "device_lost",
-        Cause.EVICTED, None,
-    ),
-    (
-        "own limit", status(phase="Failed", reason="Evicted", message="Pod ephemeral local storage "
-        "usage exceeds the total limit of containers 1Gi."), "device_lost", Cause.STORAGE, None,
-    ),
-    (
-        "queue", status(conditions=[condition("TerminationTarget", "WorkloadEvicted")],
-        phase="Failed"), "device_lost", Cause.PREEMPTED, None,
-    ),
-    (
-        "shutdown", status(phase="Failed", reason="Terminated"), "device_lost",
-        Cause.NODE_SHUTDOWN, None,
-    ),
-    (
-        "deadline", status(phase="Failed", reason="DeadlineExceeded"), "device_lost",
-        Cause.DEADLINE, None,
-    ),
-    ("hidden", left_with(143), "device_lost", Cause.STORAGE, None),
-    ("memory", lost_device(137, "OOMKilled"), "device_lost", Cause.OUT_OF_MEMORY, 137),
-    ("killed", lost_device(137), "device_lost", Cause.KILLED, 137),
-    ("crashed", lost_device(139), "device_lost", Cause.CRASHED, 139),
-    ("aborted", lost_device(134), "device_lost", Cause.CRASHED, 134),
-    ("unusable", left_with(3), "device_lost", Cause.UNUSABLE, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("state", "kind", "cause", "code"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
-)
-async def test_a_lost_pod_is_reported_with_its_cause_and_replaced(
-    hand: PodsByHand, state: Json, kind: str, cause: Cause, code: int | None
-) -> None:
-    """Its whole status is kept, because the cluster forgets it."""
-    async with hand.fleet() as fleet:
-        await hand.write(await hand.running("slot-00.1"), state)
-        fact = await hand.fact()
-        assert (fact.kind, fact.device) == (kind, "slot-00.1")
-        assert (fact.cause, fact.exit_code) == (cause, code)
-        await hand.running("slot-00.2")
-        await until(lambda: states(fleet) == ["running"])
-        assert (hand.folder.parent / hand.run / "logs" / "slot-00.1.pod.json").exists()
-    assert hand.facts.empty()
 
 
 @pytest.mark.parametrize(("code", "cause"), [(0, Cause.EVICTED), (139, Cause.CRASHED)])
@@ -149,25 +87,6 @@ async def test_whatever_a_device_ends_with_after_its_pod_was_told_to_go_was_the_
         device = container("device", ended_with(137), restarts=0, started=False)
         await hand.write(name, status(device, conditions=[target]))
         assert (await hand.fact()).cause is Cause.EVICTED
-
-
-@pytest.mark.parametrize(
-    ("reason", "cause"),
-    [
-        ("UnexpectedAdmissionError", Cause.REJECTED),
-        ("OutOfcpu", Cause.REJECTED),
-        ("NodeAffinity", Cause.REJECTED),
-    ],
-)
-async def test_a_pod_that_its_kubelet_rejects_did_not_start(
-    hand: PodsByHand, reason: str, cause: Cause
-) -> None:
-    async with hand.fleet():
-        name = await hand.bound("slot-00.1")
-        await hand.write(name, {"phase": "Failed", "reason": reason, "message": "no room"})
-        fact = await hand.fact()
-        assert (fact.kind, fact.cause) == ("device_not_started", cause)
-        await hand.made("slot-00.2")
 
 
 async def test_a_phone_that_never_comes_up_is_reported_with_its_code(hand: PodsByHand) -> None:
