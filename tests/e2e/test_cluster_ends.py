@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import cgroups, commands
-from tests.e2e.cluster.cluster import ROOT, Cluster
+from tests.e2e.cluster.cluster import GUARD, ROOT, Cluster
+from tests.e2e.cluster.layout import NUMBERS, Layout, NoCluster
 from tests.e2e.cluster.machine import SYSCTLS
-from tests.e2e.cluster.processes import wait_for
+from tests.e2e.cluster.processes import Processes, wait_for
+from tests.e2e.cluster.register import Register
 from tests.programs import started
 
 pytestmark = pytest.mark.kubernetes
@@ -140,6 +143,33 @@ def test_a_killed_owner_leaves_nothing(tmp_path: Path) -> None:
     wait_for("the guard", lambda: not cluster.layout.folder.exists(), DOWN_S)
     wait_for("its own end", lambda: not of_cluster(cluster), DOWN_S)
     assert_nothing_is_left(cluster, before, found)
+
+
+def test_a_cluster_whose_owner_and_guard_were_killed_is_cleared_by_the_next(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path / "cluster", nodes=0)
+    words = ("--folder", str(cluster.layout.folder), "run", "--nodes", "0")
+    with started(sys.executable, "-m", "tests.e2e.cluster", *words, cwd=ROOT) as owner:
+        assert "answers" in owner.first_line(UP_S)
+        Processes(cluster.layout).end(GUARD, how=signal.SIGKILL)
+    assert of_cluster(cluster)
+    with Cluster(tmp_path / "next", nodes=0):
+        assert of_cluster(cluster) == set()
+        assert not cluster.layout.folder.exists()
+
+
+def test_two_clusters_have_two_numbers(tmp_path: Path) -> None:
+    """And each is free for another once its cluster is down."""
+    register = Register(tmp_path / "register")
+    layouts = [Layout(tmp_path / str(number)) for number in range(NUMBERS)]
+    for one in layouts:
+        one.folder.mkdir()
+    numbers = {register.enter(one, None) for one in layouts}
+    assert numbers == set(range(NUMBERS))
+    with pytest.raises(NoCluster, match="take some down"):
+        register.enter(Layout(tmp_path / "more"), None)
+    freed = register.enter(layouts[7], None)
+    register.leave(layouts[7])
+    assert register.enter(Layout(tmp_path / "more"), None) == freed
 
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ def full_engine() -> Iterator[str]:
 @contextmanager
 def _running(place: Path, disk: Path, host: str) -> Iterator[None]:
     command = [
+        # Whoever kills the tests ends the engine too.
+        "setpriv", "--pdeathsig", "TERM", "--",
         "unshare", "--net", "dockerd", "--data-root", str(disk), "--exec-root", str(place / "exec"),
         "--pidfile", str(place / "pid"), "--host", host,
     ]  # fmt: skip

@@ -32,6 +32,7 @@ from tests.e2e.cluster.machine import PATH, Machine
 from tests.e2e.cluster.node import PLUGINS, Node
 from tests.e2e.cluster.processes import Processes
 from tests.e2e.cluster.reached import Reached
+from tests.e2e.cluster.register import Register
 from tests.ports import even_port
 
 PROGRAMS = {"openssl": "openssl"}
@@ -56,6 +57,7 @@ class Cluster(Reached):
         super().__init__(self.layout.kube, self.layout.kubeconfig)
         self.nodes = nodes
         self._processes = Processes(self.layout)
+        self._register = Register()
 
     def __enter__(self) -> Cluster:
         self.up(owner=os.getpid())
@@ -85,9 +87,11 @@ class Cluster(Reached):
             raise NoCluster(f"a cluster has 0 or {len(NODES)} nodes, not {self.nodes}")
         self._install()
         made = build.programs()
+        self._sweep()
         with self._alone():
             try:
                 self._clear()
+                self.layout.number.write_text(str(self._register.enter(self.layout, owner)))
                 if owner is not None:
                     self._program(GUARD, "guard", str(owner))
                 self._up(made, uid)
@@ -136,8 +140,17 @@ class Cluster(Reached):
                 one.unlink()
 
     def _remove(self) -> None:
+        self._register.leave(self.layout)
         (self.layout.folder / LOCK).unlink()
         self.layout.folder.rmdir()
+
+    def _sweep(self) -> None:
+        """Those whose owner was killed, and their guard with it."""
+        for folder in self._register.dead():
+            if folder != self.layout.folder:
+                print(f"Clearing {folder}, a cluster whose owner is dead ...", file=sys.stderr)
+                dead = Cluster(folder)
+                dead.down() if folder.exists() else self._register.leave(dead.layout)
 
     def push(self, name: str, made: images.Image) -> str:
         return images.push(self.registry, name, made)

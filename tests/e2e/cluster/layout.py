@@ -2,6 +2,7 @@
 
 FOLDER/
   lock                    held by the one who changes the cluster
+  number                  of its addresses
   cluster.json            the facts that other commands need
   bin/kube, bin/box       every part of Kubernetes; what images contain
   kubectl                 the same as bin/kube, by a name that it answers to
@@ -27,6 +28,7 @@ NODES = ("node-a", "node-b")
 CONTROL = "control"  # the machine of the control plane, where there are nodes
 POD_NETWORK, SERVICE_NETWORK, API_SERVICE = "10.244.0.0/16", "10.96.0.0/16", "10.96.0.1"
 API_PORT = 6443
+NUMBERS = 256  # of clusters that may be up at once: each has a network of its own
 LOCK = "cluster.lock"  # also tells a cluster's folder, which is emptied, from any other
 # Whatever a node has of its own hides the machine's.
 HIDDEN = ("/run", "/var/run", "/var/lib", "/var/log", "/proc", "/sys")
@@ -73,6 +75,10 @@ class Layout:
     def tag(self) -> str:
         """Tells this cluster's links and cgroups from another's."""
         return hashlib.sha256(str(self.folder.resolve()).encode()).hexdigest()[:6]
+
+    @property
+    def number(self) -> Path:
+        return self.folder / "number"
 
     @property
     def kube(self) -> Path:
@@ -126,7 +132,7 @@ class Addresses:
 
     @classmethod
     def of(cls, layout: Layout) -> Addresses:
-        return cls(int(layout.tag, 16) % 256)
+        return cls(int(layout.number.read_text()))
 
     @property
     def machine(self) -> str:

@@ -116,6 +116,11 @@ class Processes:
             raise NoCluster(f"{error}\n{said}") from error
 
 
+def running(pid: int) -> Running:
+    """A process of anybody's, which may have ended."""
+    return Running(pid, _since(pid) or 0)
+
+
 def wait_for(what: str, holds: Callable[[], bool], seconds: float) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
