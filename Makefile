@@ -67,9 +67,11 @@ engine: $(DEVELOP) ## A Docker engine for you to try things on, as root, until C
 	@$(BIN)/python tests/e2e/engine.py
 
 e2e-kubernetes: $(DEVELOP) ## All that needs a Kubernetes cluster; as root it builds and starts one, in minutes the first time
+	@$(BIN)/python -m tests.e2e.cluster build
 	@$(BIN)/pytest -m 'kubernetes and not kubernetes_long'
 
 e2e-kubernetes-long: $(DEVELOP) ## The same with every fault of a cluster; takes most of an hour
+	@$(BIN)/python -m tests.e2e.cluster build
 	@$(BIN)/pytest -m kubernetes
 
 cluster: $(DEVELOP) ## A Kubernetes cluster of two nodes for you to try things on, as root, until Ctrl-C (NODES=0: without)

@@ -1,4 +1,4 @@
-"""The commands of the test cluster: up, down, kubeconfig, node-stop, node-start and run."""
+"""The commands of the test cluster: build, up, down, kubeconfig, node-stop, node-start and run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.e2e.cluster import policies
+from tests.e2e.cluster import build, policies
 from tests.e2e.cluster.cluster import UID, Cluster
 from tests.e2e.cluster.layout import NODES, NoCluster, default_folder
 
@@ -19,6 +19,8 @@ def main() -> None:
     cluster = Cluster(words.folder, getattr(words, "nodes", len(NODES)))
     try:
         match words.command:
+            case "build":
+                build.programs()
             case "up":
                 cluster.up(words.uid)
                 print(f"export KUBECONFIG={cluster.kubeconfig}")
@@ -48,6 +50,7 @@ def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.cluster", description=__doc__)
     parser.add_argument("--folder", type=Path, default=default_folder())
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("build", help="what a cluster runs; nothing where it is there")
     for name in ("up", "run"):
         command = commands.add_parser(name)
         command.add_argument("--nodes", type=int, choices=(0, len(NODES)), default=len(NODES))

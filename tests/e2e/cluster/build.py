@@ -56,7 +56,11 @@ def _build(folder: Path) -> None:
     major, minor, _ = version.removeprefix("v").split(".")
     facts = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     named = " ".join(f"-X {VERSION}.{name}={value}" for name, value in facts.items())
-    print("Building Kubernetes, once; it takes minutes ...", file=sys.stderr, flush=True)
+    print(
+        f"Building Kubernetes {version} from its Go modules, once: 7 minutes or more ...",
+        file=sys.stderr,
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as place:
         for package, name, flags in ((".", "kube", f"-s -w {named}"), ("./box", "box", "-s -w")):
             command = ["build", "-trimpath", "-buildvcs=false", "-mod=readonly"]
