@@ -61,5 +61,5 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reached]:
 def own_cluster(cluster: Reached) -> Cluster:
     """One whose nodes a test may stop and whose images it may push."""
     if not isinstance(cluster, Cluster):
-        pytest.skip("needs nodes of its own, and EMUFARM_TEST_KUBECONFIG names another cluster")
+        pytest.skip("needs nodes of its own: leave EMUFARM_TEST_KUBECONFIG out, as root")
     return cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster.cluster import Cluster
+from tests.e2e.cluster.reached import Reached
 from tests.e2e.clustered import Clustered, a_clustered
 from tests.e2e.docked import PROFILE, Docked
 from tests.e2e.engine import Engine
@@ -42,7 +44,7 @@ def baked(docked: Docked) -> Path:
 
 @pytest.fixture(scope="session")
 def clustered(
-    image_engine: Engine, own_cluster: Cluster, tmp_path_factory: pytest.TempPathFactory
+    own_cluster: Cluster, image_engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Clustered:
     """Its images are in the cluster's registry, and it runs without any engine."""
     place = tmp_path_factory.mktemp("clustered")
@@ -54,3 +56,12 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A control plane without nodes: Pods are what a test writes that they are."""
     with Cluster(tmp_path_factory.mktemp("api-server"), nodes=0) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def any_cluster(request: pytest.FixtureRequest) -> Reached:
+    """For tests that need an API server and no more: the one that EMUFARM_TEST_KUBECONFIG names,
+    else ours without nodes."""
+    name = "cluster" if os.environ.get("EMUFARM_TEST_KUBECONFIG") else "api_server"
+    found: Reached = request.getfixturevalue(name)
+    return found

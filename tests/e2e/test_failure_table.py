@@ -25,8 +25,7 @@ from tests.e2e.pods_by_hand import (
     ended_with,
     status,
 )
-from tests.e2e.test_kubernetes_fleet import hand
-from tests.e2e.test_manifests import farm
+from tests.e2e.test_kubernetes_fleet import farm, hand
 from tests.fleet.contract import ended, states, until
 from tests.fleet.test_pod_status import ENDS, GONE, WAITS
 

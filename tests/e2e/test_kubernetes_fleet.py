@@ -31,13 +31,17 @@ from tests.e2e.pods_by_hand import (
     pods_by_hand,
     status,
 )
-from tests.e2e.test_manifests import farm
+from tests.e2e.test_manifests import apply_sim
 from tests.fleet.contract import ended, states, until
-
-__all__ = ["farm"]
 
 pytestmark = pytest.mark.kubernetes
 QUOTAS = ObjectKind("api/v1", "resourcequotas")
+
+
+@pytest.fixture(scope="module")
+def farm(api_server: Cluster) -> Cluster:
+    apply_sim(api_server)
+    return api_server
 
 
 @pytest_asyncio.fixture

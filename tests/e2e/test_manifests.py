@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.cluster.cluster import Cluster
+from tests.e2e.cluster.reached import Reached
 
 pytestmark = pytest.mark.kubernetes
 
 OVERLAYS = Path(__file__).parents[2] / "k8s" / "overlays"
+SIM = str(OVERLAYS / "sim")
 EVERY = sorted(place.name for place in OVERLAYS.iterdir())
 NAMESPACE, IN_FARM = "emufarm", ("-n", "emufarm")
 COORDINATOR, DEVICE = (
@@ -44,16 +45,26 @@ KEEPING = READING | {"create", "patch", "delete"}
 
 
 @pytest.fixture(scope="module")
-def farm(api_server: Cluster) -> Cluster:
+def farm(any_cluster: Reached) -> Iterator[Reached]:
     """A cluster to which the overlay `sim` was applied, in one step."""
-    api_server.kubectl("apply", "--validate=strict", "-k", str(OVERLAYS / "sim"))
+    if not any_cluster.ours:
+        there = any_cluster.kubectl("get", "namespace", NAMESPACE, check=False)
+        if there.returncode == 0:
+            pytest.skip(f"the cluster of EMUFARM_TEST_KUBECONFIG has a namespace {NAMESPACE}")
+    apply_sim(any_cluster)
+    yield any_cluster
+    if not any_cluster.ours:
+        any_cluster.kubectl("delete", "-k", SIM)
+
+
+def apply_sim(cluster: Reached) -> None:
+    cluster.kubectl("apply", "--validate=strict", "-k", SIM)
     crd = "crd/farmruns.emufarm.dev"
-    api_server.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s")
-    return api_server
+    cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s")
 
 
 @pytest.fixture
-def run(farm: Cluster) -> Iterator[str]:
+def run(farm: Reached) -> Iterator[str]:
     """The name of a FarmRun of one test."""
     name = f"run-{uuid.uuid4().hex[:8]}"
     create(farm, a_run(name))
@@ -62,7 +73,7 @@ def run(farm: Cluster) -> Iterator[str]:
 
 
 @pytest.fixture
-def user(farm: Cluster) -> Iterator[str]:
+def user(farm: Reached) -> Iterator[str]:
     """Somebody with the Role emufarm-user and no other."""
     words = ("rolebinding", "test-user", *IN_FARM)
     farm.kubectl("create", *words, "--role=emufarm-user", f"--user={USER}")
@@ -82,7 +93,7 @@ def a_run(name: str, **changes: Any) -> dict[str, Any]:
 
 
 def create(
-    farm: Cluster, *objects: dict[str, Any], words: tuple[str, ...] = (), check: bool = True
+    farm: Reached, *objects: dict[str, Any], words: tuple[str, ...] = (), check: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """One document each: a List is validated by kubectl itself, not by the API server."""
     stdin = "\n".join(json.dumps(one) for one in objects)
@@ -91,13 +102,13 @@ def create(
 
 
 def patch(
-    farm: Cluster, run: str, change: dict[str, Any], *words: str, check: bool = True
+    farm: Reached, run: str, change: dict[str, Any], *words: str, check: bool = True
 ) -> subprocess.CompletedProcess[str]:
     command = ("patch", "fr", run, *IN_FARM, "--type=merge", "--patch", json.dumps(change))
     return farm.kubectl(*command, *words, check=check)
 
 
-def write_status(farm: Cluster, run: str, **status: Any) -> None:
+def write_status(farm: Reached, run: str, **status: Any) -> None:
     """As the coordinator does it."""
     patch(farm, run, {"status": status}, "--subresource=status", f"--as={COORDINATOR}")
 
@@ -109,7 +120,7 @@ def a_condition(kind: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def manifests(farm: Cluster, overlay: str) -> dict[tuple[str, str], Any]:
+def manifests(farm: Reached, overlay: str) -> dict[tuple[str, str], Any]:
     """What the API server would make of an overlay, by kind and name."""
     words = ("apply", "--dry-run=server", "--validate=strict", "-k", str(OVERLAYS / overlay))
     answer = farm.kubectl(*words, "-o", "json")
@@ -137,7 +148,7 @@ def a_pod(found: dict[tuple[str, str], Any], name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", **pod}
 
 
-def rights(farm: Cluster, who: str) -> dict[str, set[str]]:
+def rights(farm: Reached, who: str) -> dict[str, set[str]]:
     """The verbs that somebody has in the namespace, by resource, beyond asking for them."""
     review = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -156,14 +167,14 @@ def rights(farm: Cluster, who: str) -> dict[str, set[str]]:
     return {name: verbs for name, verbs in found.items() if not name.startswith("selfsubject")}
 
 
-def may(farm: Cluster, who: str, *words: str) -> bool:
+def may(farm: Reached, who: str, *words: str) -> bool:
     answer = farm.kubectl("auth", "can-i", *words, f"--as={who}", *IN_FARM, check=False)
     assert answer.stdout in ("yes\n", "no\n"), answer.stderr
     return answer.stdout == "yes\n"
 
 
 @pytest.mark.parametrize("overlay", EVERY)
-def test_an_overlay_is_accepted_without_a_warning(farm: Cluster, overlay: str) -> None:
+def test_an_overlay_is_accepted_without_a_warning(farm: Reached, overlay: str) -> None:
     """By strict validation; where its Pods broke Pod Security, there would be a warning."""
     found = manifests(farm, overlay)
     names = {name for kind, name in found if kind == "PodTemplate"}
@@ -176,12 +187,12 @@ def test_an_overlay_is_accepted_without_a_warning(farm: Cluster, overlay: str) -
     assert spaces == {NAMESPACE}
 
 
-def test_an_overlay_that_is_applied_again_changes_nothing(farm: Cluster) -> None:
+def test_an_overlay_that_is_applied_again_changes_nothing(farm: Reached) -> None:
     answer = farm.kubectl("apply", "-k", str(OVERLAYS / "sim"))
     assert {line.rpartition(" ")[2] for line in answer.stdout.splitlines()} == {"unchanged"}
 
 
-def test_an_overlay_can_move_everything_to_another_namespace(farm: Cluster, tmp_path: Path) -> None:
+def test_an_overlay_can_move_everything_to_another_namespace(farm: Reached, tmp_path: Path) -> None:
     """The Namespace itself and the subject of the coordinator's RoleBinding included."""
     place = Path(shutil.copytree(OVERLAYS.parent, tmp_path / "k8s"))
     overlay = place / "overlays" / "sim-shared-evidence"
@@ -198,7 +209,7 @@ def test_an_overlay_can_move_everything_to_another_namespace(farm: Cluster, tmp_
     assert spaces == {"elsewhere"}
 
 
-def test_kvm_devices_ask_for_kvm_and_for_one_cpu_model(farm: Cluster) -> None:
+def test_kvm_devices_ask_for_kvm_and_for_one_cpu_model(farm: Reached) -> None:
     spec = template(manifests(farm, "kvm"), "device")["spec"]
     assert spec["initContainers"][0]["resources"] == {"requests": KVM, "limits": KVM}
     assert spec["nodeSelector"] == {"emufarm.dev/cpu-model": "default"}
@@ -206,7 +217,7 @@ def test_kvm_devices_ask_for_kvm_and_for_one_cpu_model(farm: Cluster) -> None:
 
 @pytest.mark.parametrize("phones", ["sim", "kvm"])
 def test_shared_evidence_is_one_claim_of_devices_and_coordinator(
-    farm: Cluster, phones: str
+    farm: Reached, phones: str
 ) -> None:
     """It is laid over either kind of phone and leaves the rest of their overlay as it is."""
     found = manifests(farm, f"{phones}-shared-evidence")
@@ -224,7 +235,7 @@ def test_shared_evidence_is_one_claim_of_devices_and_coordinator(
 
 @pytest.mark.parametrize("overlay", EVERY)
 def test_every_filled_in_template_is_admitted_as_a_guaranteed_pod(
-    farm: Cluster, overlay: str
+    farm: Reached, overlay: str
 ) -> None:
     """With a read-only root in every container, which Pod Security does not ask for."""
     found = manifests(farm, overlay)
@@ -248,7 +259,7 @@ def test_every_filled_in_template_is_admitted_as_a_guaranteed_pod(
     ],
 )
 def test_a_pod_with_privileges_is_refused(
-    farm: Cluster, change: dict[str, Any], complaint: str
+    farm: Reached, change: dict[str, Any], complaint: str
 ) -> None:
     pod = a_pod(manifests(farm, "sim"), "agent")
     pod["spec"]["containers"][0]["securityContext"] |= change
@@ -259,13 +270,13 @@ def test_a_pod_with_privileges_is_refused(
 
 
 def test_a_run_has_one_device_and_is_not_cancelled_unless_it_says_so(
-    farm: Cluster, run: str
+    farm: Reached, run: str
 ) -> None:
     spec = farm.get("fr", run, *IN_FARM)["spec"]
     assert spec == {**SPEC, "devices": 1, "cancel": False}
 
 
-def test_devices_and_cancel_of_a_run_change_and_nothing_else_does(farm: Cluster, run: str) -> None:
+def test_devices_and_cancel_of_a_run_change_and_nothing_else_does(farm: Reached, run: str) -> None:
     patch(farm, run, {"spec": {"devices": 0}})
     patch(farm, run, {"spec": {"devices": 5, "cancel": True}})
     refused = patch(farm, run, {"spec": CHANGED}, check=False)
@@ -281,7 +292,7 @@ def test_devices_and_cancel_of_a_run_change_and_nothing_else_does(farm: Cluster,
 
 
 @pytest.mark.parametrize("value", [False, None])
-def test_a_cancelled_run_stays_cancelled(farm: Cluster, run: str, value: bool | None) -> None:
+def test_a_cancelled_run_stays_cancelled(farm: Reached, run: str, value: bool | None) -> None:
     """Also when the field is removed, which would give it its default."""
     patch(farm, run, {"spec": {"cancel": True}})
     refused = patch(farm, run, {"spec": {"cancel": value}}, check=False)
@@ -291,13 +302,13 @@ def test_a_cancelled_run_stays_cancelled(farm: Cluster, run: str, value: bool | 
 
 
 @pytest.mark.parametrize("name", ["a" * 41, "two.parts"])
-def test_a_name_that_no_pod_could_carry_is_refused(farm: Cluster, name: str) -> None:
+def test_a_name_that_no_pod_could_carry_is_refused(farm: Reached, name: str) -> None:
     answer = create(farm, a_run(name), check=False)
     assert answer.returncode != 0
     assert "the name of a run has at most 40 characters" in answer.stderr
 
 
-def test_a_name_of_forty_characters_is_accepted(farm: Cluster) -> None:
+def test_a_name_of_forty_characters_is_accepted(farm: Reached) -> None:
     create(farm, a_run("a" * 40), words=("--dry-run=server",))
 
 
@@ -315,7 +326,7 @@ def test_a_name_of_forty_characters_is_accepted(farm: Cluster) -> None:
     ],
 )
 def test_a_wrong_field_is_refused_by_name_with_a_sentence(
-    farm: Cluster, field: str, value: Any, sentence: str
+    farm: Reached, field: str, value: Any, sentence: str
 ) -> None:
     answer = create(farm, a_run("wrong", **{field: value}), check=False)
     assert answer.returncode != 0
@@ -323,14 +334,14 @@ def test_a_wrong_field_is_refused_by_name_with_a_sentence(
     assert sentence in answer.stderr
 
 
-def test_a_status_is_written_by_its_subresource_only(farm: Cluster, run: str) -> None:
+def test_a_status_is_written_by_its_subresource_only(farm: Reached, run: str) -> None:
     patch(farm, run, {"status": {"phase": "Running"}})
     assert "status" not in farm.get("fr", run, *IN_FARM)
     write_status(farm, run, phase="Running")
     assert farm.get("fr", run, *IN_FARM)["status"] == {"phase": "Running"}
 
 
-def test_get_shows_how_a_run_stands(farm: Cluster, run: str) -> None:
+def test_get_shows_how_a_run_stands(farm: Reached, run: str) -> None:
     """The message is shown by -o wide alone."""
     write_status(
         farm, run, phase="Running", done="12/23", success=11, infra=2, devices=3, pulled=False,
@@ -346,7 +357,7 @@ def test_get_shows_how_a_run_stands(farm: Cluster, run: str) -> None:
     assert values.endswith("waiting for nodes")
 
 
-def test_scale_sets_the_devices(farm: Cluster, run: str, user: str) -> None:
+def test_scale_sets_the_devices(farm: Reached, run: str, user: str) -> None:
     """Any user of the farm may call it; its answer has the living pairs and their selector."""
     write_status(farm, run, devices=2, selector=f"emufarm.dev/run={run}")
     farm.kubectl("scale", f"fr/{run}", "--replicas=3", *IN_FARM, f"--as={user}")
@@ -356,7 +367,7 @@ def test_scale_sets_the_devices(farm: Cluster, run: str, user: str) -> None:
     assert scale["status"] == {"replicas": 2, "selector": f"emufarm.dev/run={run}"}
 
 
-def test_wait_returns_when_the_run_is_complete(farm: Cluster, run: str) -> None:
+def test_wait_returns_when_the_run_is_complete(farm: Reached, run: str) -> None:
     words = ("wait", "--for=condition=Complete", f"fr/{run}", *IN_FARM)
     early = farm.kubectl(*words, "--timeout=1s", check=False)
     assert early.returncode != 0
@@ -367,13 +378,13 @@ def test_wait_returns_when_the_run_is_complete(farm: Cluster, run: str) -> None:
         assert waiting.result().stdout == f"farmrun.emufarm.dev/{run} condition met\n"
 
 
-def test_a_condition_that_is_said_twice_is_refused(farm: Cluster, run: str) -> None:
+def test_a_condition_that_is_said_twice_is_refused(farm: Reached, run: str) -> None:
     twice = {"status": {"conditions": [a_condition("Complete")] * 2}}
     refused = patch(farm, run, twice, "--subresource=status", check=False)
     assert "Duplicate value" in refused.stderr
 
 
-def test_the_coordinator_has_these_rights_and_no_other(farm: Cluster) -> None:
+def test_the_coordinator_has_these_rights_and_no_other(farm: Reached) -> None:
     assert rights(farm, COORDINATOR) == {
         "pods": READING | {"create", "delete"},
         "pods/log": {"get"},
@@ -384,7 +395,7 @@ def test_the_coordinator_has_these_rights_and_no_other(farm: Cluster) -> None:
     }
 
 
-def test_the_service_account_of_devices_and_agents_has_no_right(farm: Cluster) -> None:
+def test_the_service_account_of_devices_and_agents_has_no_right(farm: Reached) -> None:
     assert rights(farm, DEVICE) == {}
     assert not may(farm, DEVICE, "get", "pods")
     assert not may(farm, DEVICE, "get", "farmruns")
@@ -393,7 +404,7 @@ def test_the_service_account_of_devices_and_agents_has_no_right(farm: Cluster) -
 @pytest.mark.parametrize(
     "words", ["create pods", "delete secrets", "get pods --subresource=log", "watch farmruns"]
 )
-def test_the_coordinator_may(farm: Cluster, words: str) -> None:
+def test_the_coordinator_may(farm: Reached, words: str) -> None:
     assert may(farm, COORDINATOR, *words.split())
 
 
@@ -404,16 +415,16 @@ def test_the_coordinator_may(farm: Cluster, words: str) -> None:
         "create jobs", "create pods --subresource=exec", "create rolebindings",
     ],
 )  # fmt: skip
-def test_the_coordinator_may_not(farm: Cluster, words: str) -> None:
+def test_the_coordinator_may_not(farm: Reached, words: str) -> None:
     assert not may(farm, COORDINATOR, *words.split())
 
 
-def test_the_coordinator_has_no_right_in_another_namespace(farm: Cluster) -> None:
+def test_the_coordinator_has_no_right_in_another_namespace(farm: Reached) -> None:
     words = ("auth", "can-i", "create", "pods", "-n", "default", f"--as={COORDINATOR}")
     assert farm.kubectl(*words, check=False).stdout == "no\n"
 
 
-def test_a_user_has_these_rights_and_no_other(farm: Cluster, user: str) -> None:
+def test_a_user_has_these_rights_and_no_other(farm: Reached, user: str) -> None:
     assert rights(farm, user) == {
         "farmruns.emufarm.dev": KEEPING | {"update", "deletecollection"},
         "farmruns/scale.emufarm.dev": {"get", "patch", "update"},
@@ -430,6 +441,6 @@ def test_a_user_has_these_rights_and_no_other(farm: Cluster, user: str) -> None:
     }
 
 
-def test_the_users_role_is_bound_to_nobody(farm: Cluster) -> None:
+def test_the_users_role_is_bound_to_nobody(farm: Reached) -> None:
     bindings = farm.get("rolebindings", *IN_FARM)["items"]
     assert {one["roleRef"]["name"] for one in bindings} == {"emufarm-coordinator"}

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.kubernetes
 
 
 @pytest.fixture(scope="module")
-def _builder(image_engine: Engine) -> Iterator[None]:
+def _builder(own_cluster: Cluster, image_engine: Engine) -> Iterator[None]:
     """The engine on which stand-ins are built."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in image_engine.env.items():
