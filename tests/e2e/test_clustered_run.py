@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,11 @@ PUBLIC, SMOKE = "cases/public", "cases/smoke"
 
 def test_the_public_cases_run_on_four_devices_and_equal_a_local_run(clustered: Clustered) -> None:
     """Policies are enforced meanwhile."""
-    code, output = clustered.run(PUBLIC, "--devices", "4", "--seed", "11", name="public")
+    chosen = ("--seed", "11", "--devices")
+    with ThreadPoolExecutor(1) as beside:
+        words = ("--backend", "local", *chosen, "2")
+        here = beside.submit(clustered.farm.run, PUBLIC, *words, name="here")
+        code, output = clustered.run(PUBLIC, *chosen, "4", name="public")
     assert code == 0, output
     assert set(clustered.farm.outcomes("public").values()) == {"success"}
     events = clustered.farm.events("public")
@@ -36,9 +41,7 @@ def test_the_public_cases_run_on_four_devices_and_equal_a_local_run(clustered: C
     assert len(slots) == 4
     clustered.proves_itself("public")
 
-    code, output = clustered.farm.run(
-        PUBLIC, "--backend", "local", "--devices", "2", "--seed", "11", name="here"
-    )
+    code, output = here.result()
     assert code == 0, output
     runs = clustered.farm.runs
     code, output = clustered.command(
