@@ -20,13 +20,17 @@ from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
-NO_IMAGE = ("ImagePull", "NotFound")  # the kubelet's word, and the registry's answer
+UNSTARTED_S = 6  # where not even the coordinator starts; else it needs some of the time
+NO_IMAGE = ("ImagePull", "not found")  # the kubelet's word, and the registry's answer
 
 
-def refused(clustered: Clustered, name: str, *sentence: str, codes: tuple[int, ...]) -> str:
+def refused(
+    clustered: Clustered, name: str, *sentence: str, codes: tuple[int, ...], pending_s: int = 15
+) -> str:
     """Its output; it ends in time, and nothing of it is left."""
     since = time.monotonic()
-    code, output = clustered.run(SMOKE, "--devices", "1", "--pending-timeout", "15", name=name)
+    words = ("--devices", "1", "--pending-timeout", str(pending_s))
+    code, output = clustered.run(SMOKE, *words, name=name)
     assert code in codes, output
     assert time.monotonic() - since < SOON_S, output
     for part in sentence:
@@ -79,7 +83,7 @@ def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered) 
         process = clustered.start(SMOKE, "--devices", "1", name="patient")
         assert process.stdout is not None
         try:
-            said = read_until(process.stdout.fileno(), "NotFound", SOON_S)
+            said = read_until(process.stdout.fileno(), "not found", SOON_S)
             assert "slot-00.1 waits" in said
             assert process.poll() is None
         finally:
@@ -91,7 +95,8 @@ def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered) 
 def test_a_worker_image_that_is_not_there(clustered: Clustered) -> None:
     (name,) = clustered.lock.container.worker_pushed  # type: ignore[union-attr]
     with changed_lock(clustered, worker_pushed={name: "sha256:" + "0" * 64}):
-        refused(clustered, "no-worker", "the coordinator did not start", *NO_IMAGE, codes=(20,))
+        sentence = ("the coordinator did not start", *NO_IMAGE)
+        refused(clustered, "no-worker", *sentence, codes=(20,), pending_s=UNSTARTED_S)
 
 
 def test_an_image_that_was_never_pushed(clustered: Clustered) -> None:
@@ -110,7 +115,7 @@ def test_a_quota_that_is_used_up(clustered: Clustered) -> None:
             "a quota that counts",
             lambda: "hard" in clustered.cluster.get("quota", "full", "-n", NAMESPACE)["status"],
         )
-        refused(clustered, "quota", "exceeded quota", codes=(20,))
+        refused(clustered, "quota", "exceeded quota", codes=(20,), pending_s=UNSTARTED_S)
     finally:
         clustered.kubectl("delete", "quota", "full")
 

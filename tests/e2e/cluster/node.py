@@ -84,6 +84,15 @@ class Node:
         (self._folder / "net.d").mkdir(parents=True, exist_ok=True)
         (self._folder / "net.d" / "10-bridge.conflist").write_text(json.dumps(self._network()))
         (self._folder / "containerd.toml").write_text(self._containerd())
+        # The one place of the images' names. As a mirror it would be the first of two, and of an
+        # image that it lacks one would hear that the other, which nobody serves, does not answer.
+        registry = self._facts.registry
+        place = self._folder / "registries" / registry
+        place.mkdir(parents=True, exist_ok=True)
+        inside = f"{self._addresses.control_for_nodes}:{registry.rpartition(':')[2]}"
+        # Said twice: containerd 1.6 passes over a `server` without a `host`.
+        text = f'server = "http://{inside}"\n[host."http://{inside}"]\n'
+        (place / "hosts.toml").write_text(text)
         (self._folder / "kubelet.json").write_text(json.dumps(self._kubelet()))
         (self._folder / "proxy.json").write_text(json.dumps(self._proxy()))
 
@@ -101,10 +110,8 @@ class Node:
     def _containerd(self) -> str:
         kind = commands.run("stat", "-f", "-c", "%T", self._folder).stdout.strip()
         snapshotter = "native" if kind == "overlayfs" else "overlayfs"
-        registry = self._facts.registry
         if not self._facts.pause:
             raise NoCluster("no pause image was pushed")
-        inside = f"http://{self._addresses.control_for_nodes}:{registry.rpartition(':')[2]}"
         return f"""
 version = 2
 root = "/var/lib/containerd"
@@ -126,8 +133,8 @@ SystemdCgroup = false
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "{PLUGINS}"
 conf_dir = "{self._folder}/net.d"
-[plugins."io.containerd.grpc.v1.cri".registry.mirrors."{registry}"]
-endpoint = ["{inside}"]
+[plugins."io.containerd.grpc.v1.cri".registry]
+config_path = "{self._folder}/registries"
 """
 
     def _kubelet(self) -> dict[str, Any]:
