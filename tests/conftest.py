@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from orchestrator.folders import cache_folder
+from orchestrator.image.wheelhouse import wheelhouse
 from tests.e2e.cluster import build
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.cluster.reached import Reached
@@ -24,12 +27,15 @@ NOBODY = "unix:///nonexistent/docker.sock"
 def docker_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """It is named in the environment, as for a user. Where nobody needs one, none is started, and
     a developer's own is out of sight: `auto` is then the embedded fleet on every machine."""
-    engine = Engine()
-    with pytest.MonkeyPatch.context() as patch:
-        if not any(item.get_closest_marker("docker") for item in request.session.items):
+    marks = [mark for one in request.session.items if (mark := one.get_closest_marker("docker"))]
+    engine = Engine(soon={base for mark in marks for base in mark.args})
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as beside:
+        if not marks:
             patch.setenv("DOCKER_HOST", NOBODY)
             yield engine
             return
+        # Images are built with them; whoever needs them waits for them, and hears why they fail.
+        beside.submit(wheelhouse, cache_folder(), print)
         with engine:
             for name, value in engine.env.items():
                 patch.setenv(name, value)

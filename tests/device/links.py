@@ -18,9 +18,8 @@ from orchestrator.device.faults import DeviceFault
 from orchestrator.device.phone import Device
 from orchestrator.farm.simulated_phone import boot, simulated_phone
 from orchestrator.fleet.local import ports
-from tests.e2e.engine import KEPT, Base, Engine
+from tests.e2e.engine import ADBD, Engine
 
-ADBD = Base(f"{KEPT}:trixie-adbd", "trixie", "adbd")
 SCRATCH = "/data/local/tmp"
 PATIENCE_S = 60.0
 

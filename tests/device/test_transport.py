@@ -18,6 +18,7 @@ from orchestrator.device.check import run_check
 from orchestrator.device.expectations.transport import TRANSPORT
 from orchestrator.device.faults import DeviceFault
 from tests.device.links import SCRATCH, Link, debians, simulated, until
+from tests.e2e.engine import ADBD
 
 T = TypeVar("T")
 
@@ -26,7 +27,7 @@ STREAMS = 10
 # What Android's own shell says of a program that is not there; Debian's is another shell.
 OF_ANDROIDS_SHELL = "shell.unknown-command"
 SIMULATED, DEBIANS = "simulated", "debians-adbd"
-KINDS = [SIMULATED, pytest.param(DEBIANS, marks=pytest.mark.docker)]
+KINDS = [SIMULATED, pytest.param(DEBIANS, marks=pytest.mark.docker(ADBD))]
 LARGE = f"{SCRATCH}/large"
 
 

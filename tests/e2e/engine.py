@@ -14,8 +14,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +42,7 @@ class Base:
 
 
 BASE = Base(f"{KEPT}:bookworm", "bookworm", "ca-certificates,python3,python3-venv")
+ADBD = Base(f"{KEPT}:trixie-adbd", "trixie", "adbd")  # Debian's own, for tests of the transport
 
 
 class NoEngine(Exception):
@@ -60,10 +63,17 @@ def install(packages: Mapping[str, str] = PACKAGES) -> None:
 
 
 class Engine:
-    """One that answers; else ours, started on entry, ended on exit with all that runs in it."""
+    """One that answers; else ours, started on entry, ended on exit with all that runs in it.
 
-    def __init__(self, state: Path = STATE) -> None:
+    `soon`: bases that are made meanwhile, for whoever asks for them later.
+    """
+
+    def __init__(self, state: Path = STATE, soon: Collection[Base] = ()) -> None:
         self._state = state
+        self._soon = soon
+        self._making: dict[Base, Future[str]] = {}
+        self._threads = ThreadPoolExecutor(thread_name_prefix="base")
+        self._installing = threading.Lock()
         self._runtime: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._alone: int | None = None
@@ -71,7 +81,7 @@ class Engine:
 
     def __enter__(self) -> Engine:
         if _program("docker") and self.answers():
-            self.base(BASE)
+            self._prepare()
             return self
         if os.getuid() != 0:
             raise NoEngine("no engine answers, and to start one needs root")
@@ -82,13 +92,14 @@ class Engine:
         try:
             self.start()
             self._tidy()
-            self.base(BASE)
+            self._prepare()
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._threads.shutdown()
         if self._runtime is None:
             return
         if self._process is not None:
@@ -147,6 +158,7 @@ class Engine:
             process.wait(STOP_S)
 
     def restart(self) -> None:
+        wait(self._making.values())
         self.stop()
         self.start()
 
@@ -162,11 +174,22 @@ class Engine:
         """What `docker ... -q` and the like print, by line."""
         return self.docker(*words).stdout.split()
 
+    def _prepare(self) -> None:
+        """Until BASE is there; others are still being made."""
+        for base in (BASE, *self._soon):
+            self._making[base] = self._threads.submit(self._make, base)
+        self.base(BASE)
+
     def base(self, base: Base) -> str:
         """Its name; made where the engine has none."""
+        making = self._making.get(base)
+        return making.result() if making else self._make(base)
+
+    def _make(self, base: Base) -> str:
         if self.docker("image", "inspect", base.name, check=False).returncode == 0:
             return base.name
-        install()
+        with self._installing:
+            install()
         with tempfile.TemporaryDirectory(prefix="emufarm-base-") as folder:
             _done(
                 [
