@@ -147,10 +147,14 @@ class Cluster(Reached):
     def _sweep(self) -> None:
         """Those whose owner was killed, and their guard with it."""
         for folder in self._register.dead():
-            if folder != self.layout.folder:
+            dead = Cluster(folder)
+            if folder == self.layout.folder or dead._processes.get(GUARD) is not None:
+                continue
+            if folder.exists():
                 print(f"Clearing {folder}, a cluster whose owner is dead ...", file=sys.stderr)
-                dead = Cluster(folder)
-                dead.down() if folder.exists() else self._register.leave(dead.layout)
+                dead.down()
+            else:
+                self._register.leave(dead.layout)
 
     def push(self, name: str, made: images.Image) -> str:
         return images.push(self.registry, name, made)
