@@ -8,15 +8,17 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from orchestrator.locks import wait_lock
 from tests.run.conftest import ROOT
 
-# One worker builds and installs the wheels.
-pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("wheels")]
+pytestmark = pytest.mark.e2e
 
 UV = Path(sys.executable).parent / "uv"
 COMMAND_S = 300
@@ -31,11 +33,29 @@ def done(*command: str | Path, cwd: Path, env: dict[str, str] | None = None) -> 
     return ended.stdout
 
 
+@contextmanager
+def once(tmp_path_factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
+    """A folder for all processes of a session, and whether this one must fill it."""
+    shared = tmp_path_factory.getbasetemp()
+    place = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / name
+    with wait_lock(place.with_suffix(".lock"), COMMAND_S, lambda: None):
+        ready = place / "ready"
+        place.mkdir(exist_ok=True)
+        yield place, not ready.exists()
+        ready.touch()
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Built from source archives of a copy: neither a file that git ignores nor an earlier build is
-    in them."""
-    place = tmp_path_factory.mktemp("wheels")
+    with once(tmp_path_factory, "wheels") as (place, empty):
+        if empty:
+            build(place)
+    return sorted((place / "dist").glob("*.whl"))
+
+
+def build(place: Path) -> None:
+    """From source archives of a copy: neither a file that git ignores nor an earlier build is in
+    the wheels."""
     source, out = place / "source", place / "dist"
     listed = done("git", "ls-files", "-co", "--exclude-standard", "-z", cwd=ROOT)
     for name in listed.split("\0")[:-1]:
@@ -45,7 +65,6 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for project in (source, source / "simphone"):
         words = ("build", "--quiet", "--no-build-isolation", "--python", sys.executable)
         done(UV, *words, "--out-dir", out, project, cwd=place)
-    return sorted(out.glob("*.whl"))
 
 
 def locked(lock: str) -> list[str]:
@@ -68,18 +87,22 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    place = tmp_path_factory.mktemp("installed")
+    with once(tmp_path_factory, "installed") as (place, empty):
+        if empty:
+            install(wheels, place)
+    env = {"PATH": os.environ["PATH"], "HOME": str(place), "EMUFARM_CACHE": str(place / "cache")}
+    return Installed(place / "venv" / "bin", tmp_path_factory.mktemp("empty"), env)
+
+
+def install(wheels: list[Path], place: Path) -> None:
     python = place / "venv" / "bin" / "python"
     done(UV, "venv", "--quiet", "--python", sys.executable, place / "venv", cwd=place)
-    install = (UV, "pip", "install", "--quiet", "--no-build-isolation", "--python", python)
-    done(*install, "--require-hashes", "-r", ROOT / "requirements-build.txt", cwd=place)
+    command = (UV, "pip", "install", "--quiet", "--no-build-isolation", "--python", python)
+    done(*command, "--require-hashes", "-r", ROOT / "requirements-build.txt", cwd=place)
     # The wheels' metadata says what is installed, and the lock only in which version.
     constraints = place / "constraints.txt"
     constraints.write_text("\n".join(locked("requirements.txt")))
-    done(*install, "--constraint", constraints, *wheels, cwd=place)
-    (place / "empty").mkdir()
-    env = {"PATH": os.environ["PATH"], "HOME": str(place), "EMUFARM_CACHE": str(place / "cache")}
-    return Installed(python.parent, place / "empty", env)
+    done(*command, "--constraint", constraints, *wheels, cwd=place)
 
 
 def test_a_run_in_an_empty_folder_takes_the_shipped_cases_and_can_be_verified(

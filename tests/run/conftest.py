@@ -18,7 +18,7 @@ from orchestrator.coordinator import chain
 from orchestrator.coordinator.transitions import Event
 from orchestrator.folders import cache_folder
 
-PATIENCE_S = 300
+PATIENCE_S = 600  # several runs may share two cores
 BUILD_S = 1200  # an image, where its packages and wheels are loaded first
 ROOT = Path(__file__).parents[2]
 
