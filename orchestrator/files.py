@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from .errors import UsageError
 from .events.canonical import digest
 
+_UNFINISHED = re.compile(r"\..+\.\d+\.new")  # as `write_atomically` names it
 NameFilter = Callable[[str], bool]  # takes the path below the folder, with slashes
 
 
@@ -88,6 +90,14 @@ def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
     finally:
         new.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What a process that was killed left of `write_atomically` in this folder, where nobody else
+    writes now."""
+    for left in folder.glob(".*.new"):
+        if _UNFINISHED.fullmatch(left.name):
+            left.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

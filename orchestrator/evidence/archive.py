@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tarfile
@@ -32,6 +33,7 @@ _CHUNK = 1 << 18
 _SYNC_BATCH = 32  # files that each unpacking thread holds open at once
 _END = bytes(2 * _BLOCK)
 _WINDOW_LIMIT = 8 << 20  # limits the decoder's memory, whatever window the frame requests
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{32}\.part")  # as `unpack` names it
 
 T = TypeVar("T")
 
@@ -96,6 +98,14 @@ def unpack(
         raise
     sync_folder(target.parent)
     return accepted
+
+
+def remove_unfinished(folder: Path) -> None:
+    """What a process that was killed left of `unpack` in this folder, where nobody else unpacks
+    now."""
+    for left in folder.glob(".*.part"):
+        if _UNFINISHED.fullmatch(left.name):
+            shutil.rmtree(left)
 
 
 class _Bounded:

@@ -54,6 +54,22 @@ def test_what_is_packed_arrives(bundle: Path, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["attempt-1"]
 
 
+def test_what_a_killed_process_left_of_unpacking_is_removed(bundle: Path, tmp_path: Path) -> None:
+    """And nothing else, whatever it is called."""
+    place, unfinished = tmp_path / "there", list[str]()
+
+    def accept(folder: Path) -> None:
+        unfinished.append(folder.name)
+
+    archive.unpack(io.BytesIO(packed(bundle)), place / "attempt-1", accept)
+    (place / unfinished[0] / "shots").mkdir(parents=True)
+    kept = [place / name for name in (".part", ".mine.part", "attempt-1")]
+    for folder in kept:
+        folder.mkdir(exist_ok=True)
+    archive.remove_unfinished(place)
+    assert sorted(place.iterdir()) == sorted(kept)
+
+
 def test_equal_bundles_are_equal_archives(bundle: Path, tmp_path: Path) -> None:
     arrive(packed(bundle), tmp_path / "copy")
     assert packed(tmp_path / "copy") == packed(bundle)
