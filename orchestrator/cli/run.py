@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..farm.backends import CLUSTER
-from ..farm.cluster.options import PENDING_S, STORAGE, ClusterOptions
+from ..farm.cluster.options import DEFAULTS, PENDING_S, STORAGE, ClusterOptions, run_command
 from ..farm.runner import PUBLIC_CASES
 from ..farm.runner import resume as resume_run
 from ..farm.runner import run as run_cases
@@ -84,11 +84,15 @@ def run(
     The options from --namespace on are for --backend kubernetes (docs/kubernetes.md).
 
     Exit 0: the run is complete, whatever the agents scored; 1: with --min-success, they scored
-    less; 20: infrastructure prevented its end (`emufarm resume` continues) or cost an episode;
-    2: the request cannot work; 130: interrupted.
+    less; 20: infrastructure prevented its end (`emufarm resume` continues) or cost an episode, or
+    somebody cancelled the run; 2: the request cannot work; 130: interrupted.
 
     Example: emufarm run cases/public --agent reference --devices 4 --seed 7
     """
+    cluster = ClusterOptions(
+        namespace, context, detach, pending_timeout, storage, storage_class, keep,
+        tuple(agent_egress), agent_secret, shared_storage,
+    )  # fmt: skip
     with ProgressDisplay(quiet=as_json) as progress:
         done = run_cases(
             folder,
@@ -103,16 +107,14 @@ def run(
             noise=noise,
             name=name,
             runs=runs,
-            cluster=ClusterOptions(
-                namespace, context, detach, pending_timeout, storage, storage_class, keep,
-                tuple(agent_egress), agent_secret, shared_storage,
-            ),
+            cluster=cluster,
             on_event=progress,
-        )  # fmt: skip
+        )
     if detach and backend == CLUSTER:
-        typer.echo(f"emufarm runs watch {done.name}    follows it; kubectl get fr shows it")
+        again = run_command("runs watch", done.name, runs, cluster.flags)
+        typer.echo(f"{again}    follows it; kubectl get fr shows it")
         return
-    conclude(done, min_success, as_json)
+    conclude(done, min_success, as_json, cluster)
 
 
 def resume(
@@ -132,20 +134,28 @@ def resume(
 
     Example: emufarm resume runs/20310512-091500-ab12cd
     """
+    cluster = ClusterOptions(namespace, context)
     with ProgressDisplay(quiet=as_json) as progress:
-        done = resume_run(
-            run, devices=devices, runs=runs, cluster=ClusterOptions(namespace, context),
-            on_event=progress,
-        )  # fmt: skip
-    conclude(done, min_success, as_json)
+        done = resume_run(run, devices=devices, runs=runs, cluster=cluster, on_event=progress)
+    conclude(done, min_success, as_json, cluster)
 
 
-def conclude(done: Run, min_success: float | None, as_json: bool) -> None:
+def conclude(
+    done: Run, min_success: float | None, as_json: bool, cluster: ClusterOptions = DEFAULTS
+) -> None:
     """Show the report and exit, once the progress has left the terminal."""
     report = done.report()
     show_report(report, done.folder, as_json=as_json)
+    if not report.complete and done.cancelled:
+        typer.echo(
+            f"{done.name} was cancelled before every episode was decided, and stays so: a new run "
+            "decides the rest",
+            err=True,
+        )
+        raise typer.Exit(Exit.INFRASTRUCTURE)
     if not report.complete:
-        typer.echo(f"incomplete because of infrastructure: emufarm resume {done.folder}", err=True)
+        again = f"emufarm resume {done.folder}{cluster.flags}"
+        typer.echo(f"incomplete because of infrastructure: {again}", err=True)
         raise typer.Exit(Exit.INFRASTRUCTURE)
     if lost := report.infrastructure.episodes_failed:
         typer.echo(

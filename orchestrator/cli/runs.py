@@ -9,6 +9,7 @@ import typer
 
 from ..errors import EmufarmError
 from ..farm.cluster import commands
+from ..farm.cluster.listing import cluster_runs, local_runs
 from ..farm.cluster.options import ClusterOptions
 from ..farm.runs import RUNS
 from .arguments import AsJson, Context, Namespace, Runs
@@ -21,7 +22,7 @@ app = typer.Typer(help="Runs wherever they are: list, watch, pull, cancel.", no_
                   pretty_exceptions_enable=False, rich_markup_mode=None)  # fmt: skip
 
 ClusterRunName = Annotated[
-    str, typer.Argument(help="The name of a run on a cluster.", metavar="RUN")
+    str, typer.Argument(help="The name of a run on a cluster, or its folder.", metavar="RUN")
 ]
 COLUMNS = ("run", "where", "phase", "done", "success", "infra", "devices", "pulled")
 
@@ -41,12 +42,12 @@ def listed(
     found = []
     if not local:
         try:
-            found += commands.cluster_runs(ClusterOptions(namespace, context))
+            found += cluster_runs(ClusterOptions(namespace, context))
         except EmufarmError as error:
             if namespace or context:
                 raise
             notify(f"no cluster is listed: {error}")
-    found += commands.local_runs(runs)
+    found += local_runs(runs)
     if as_json:
         print_json([asdict(one) for one in found])
         return
@@ -73,11 +74,10 @@ def watch(
 
     Example: emufarm runs watch nightly-7
     """
+    (name, runs), cluster = commands.named(run, runs), ClusterOptions(namespace, context)
     with ProgressDisplay(quiet=as_json) as progress:
-        done = commands.watch(
-            run, options=ClusterOptions(namespace, context), runs=runs, on_event=progress
-        )
-    conclude(done, min_success, as_json)
+        done = commands.watch(name, options=cluster, runs=runs, on_event=progress)
+    conclude(done, min_success, as_json, cluster)
 
 
 @app.command()
@@ -91,19 +91,21 @@ def pull(
 
     Example: emufarm runs pull nightly-7
     """
+    (name, runs), cluster = commands.named(run, runs), ClusterOptions(namespace, context)
     with ProgressDisplay() as progress:
-        done = commands.watch(
-            run, options=ClusterOptions(namespace, context), runs=runs, on_event=progress, now=True
-        )
+        done = commands.watch(name, options=cluster, runs=runs, on_event=progress, now=True)
     whole = "all of it" if done.complete else "what is committed by now"
     typer.echo(f"{done.folder} has {whole}")
 
 
 @app.command()
-def cancel(run: ClusterRunName, namespace: Namespace = "", context: Context = "") -> None:
+def cancel(
+    run: ClusterRunName, runs: Runs = RUNS, namespace: Namespace = "", context: Context = ""
+) -> None:
     """End a run on a cluster; what is sealed by then stays there and can be pulled.
 
     Example: emufarm runs cancel nightly-7
     """
-    commands.cancel(run, options=ClusterOptions(namespace, context))
-    typer.echo(f"{run} is being cancelled; `emufarm runs watch {run}` shows its end")
+    name, runs = commands.named(run, runs)
+    follow = commands.cancel(name, options=ClusterOptions(namespace, context), runs=runs)
+    typer.echo(f"{name} is being cancelled; `{follow}` shows its end")

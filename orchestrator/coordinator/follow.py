@@ -7,7 +7,7 @@ connection costs nothing: the next call goes on where the copy ends.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -81,11 +81,16 @@ class AdminClient:
         """A document of the run's folder."""
         return self._get("/v1/file", {"name": name}, _FILE_S).content
 
-    def bundle(self, folder: str, target: IO[bytes]) -> None:
-        """Writes the archive of a stored bundle to this file."""
-        self._retry(lambda: self._download("/v1/bundle", {"folder": folder}, target))
+    def bundle(
+        self, folder: str, target: IO[bytes], check: Callable[[int], None] = lambda size: None
+    ) -> None:
+        """Writes the archive of a stored bundle to this file. `check` is told how long it is by
+        then, before each piece; what it raises ends the request."""
+        self._retry(lambda: self._download("/v1/bundle", {"folder": folder}, target, check))
 
-    def _download(self, path: str, query: UrlQuery, target: IO[bytes]) -> None:
+    def _download(
+        self, path: str, query: UrlQuery, target: IO[bytes], check: Callable[[int], None]
+    ) -> None:
         target.seek(0)
         target.truncate()
         try:
@@ -93,7 +98,10 @@ class AdminClient:
                 if answer.status_code != httpx.codes.OK:
                     answer.read()
                 _require_ok(answer, path)
+                size = 0
                 for piece in answer.iter_bytes():
+                    size += len(piece)
+                    check(size)
                     target.write(piece)
         except httpx.TransportError as error:
             raise CoordinatorAway(f"the coordinator went away during {path}: {error!r}") from error
@@ -119,27 +127,39 @@ class AdminClient:
 
 
 def _require_ok(answer: httpx.Response, path: str) -> None:
-    if answer.status_code in _AWAY:
-        raise CoordinatorAway(f"the coordinator does not answer {path}: {_why(answer)}")
-    if answer.status_code != httpx.codes.OK:
-        raise AdminRefused(answer.status_code, f"the coordinator refused {path}: {_why(answer)}")
+    if answer.status_code == httpx.codes.OK:
+        return
+    own, why = _why(answer)
+    # Whoever leads to the coordinator fails at a request for a moment while it starts.
+    if answer.status_code in _AWAY or (answer.is_server_error and not own):
+        raise CoordinatorAway(f"the coordinator does not answer {path}: {why}")
+    raise AdminRefused(answer.status_code, f"the coordinator refused {path}: {why}", own=own)
 
 
-def _why(answer: httpx.Response) -> str:
-    """Its sentence, or that of the API server whose proxy leads to it."""
+def _why(answer: httpx.Response) -> tuple[bool, str]:
+    """Whether it is the coordinator that refused, and not the API server whose proxy leads to it;
+    and the sentence."""
     try:
         body = answer.json()
-        return str(body.get("error") or body["message"])[:500]
+        own = bool(body.get("error"))
+        return own, str(body["error"] if own else body["message"])[:500]
     except (ValueError, KeyError, AttributeError):
-        return answer.text[:200]
+        return False, answer.text[:200]
 
 
 class AdminRefused(EmufarmError):
     """The coordinator, or whoever leads to it, refused a request."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, *, own: bool) -> None:
         super().__init__(text)
         self.status = status
+        self.own = own  # it was the coordinator itself
+
+    @property
+    def forbidden(self) -> bool:
+        """It does not know whoever asks, or does not permit it; an API server that was just started
+        says so to everybody."""
+        return self.status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN)
 
 
 class JournalCopy:

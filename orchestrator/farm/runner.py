@@ -18,7 +18,7 @@ from ..report import build as report
 from ..settings import Limits, RunSettings
 from .backends import CLUSTER, check_backend_name, choose_backend
 from .cluster.commands import resume_on_cluster, run_on_cluster
-from .cluster.options import DEFAULTS, ClusterOptions
+from .cluster.options import DEFAULTS, ClusterOptions, require_no_cluster
 from .cluster.start import NewRun
 from .documents import write_documents
 from .execute import execute
@@ -58,6 +58,8 @@ def run(
     for the backend `kubernetes`, where a run goes on without this process.
     """
     check_backend_name(backend)
+    if backend != CLUSTER:
+        require_no_cluster(cluster, backend)
     card = load_card(Path(agent_card)) if agent_card else None
     if name and (Path(name).name != name or name.startswith(".")):
         raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
@@ -96,6 +98,7 @@ def resume(
             opened.name, devices=devices, options=cluster, runs=folder.resolve().parent,
             on_event=on_event,
         )  # fmt: skip
+    require_no_cluster(cluster, before.backend)
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
     backend = choose_backend(before.backend, profile, plan.agent, notifier(on_event))

@@ -55,6 +55,9 @@ class Run:
     plan: Plan
     # Of a run that this process has ended; it is not computed twice.
     written: Report | None = field(default=None, repr=False, compare=False)
+    cancelled: bool = field(
+        default=False, compare=False
+    )  # on its cluster, as far as this process knows
 
     @classmethod
     def open(cls, run: str | Path, runs: str | Path = RUNS) -> Run:

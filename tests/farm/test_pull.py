@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import pytest
 
@@ -19,6 +20,7 @@ from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening, reading
 from orchestrator.coordinator.transitions import AttemptCommitted
 from orchestrator.errors import EmufarmError, UsageError
+from orchestrator.farm import pull as module
 from orchestrator.farm.cluster.watching import require_same_journal
 from orchestrator.farm.pull import WAIT_S, NoticeReader, PulledBroken, PullEnd, pull
 from orchestrator.farm.run_events import Journaled, Notice, RunEvent, ignore
@@ -150,9 +152,57 @@ async def test_who_wants_no_more_than_there_is_now_has_not_all_of_a_run_that_goe
     async with served(tmp_path) as (url, _):
         await attempt(url, tmp_path, 0)
         with admin(url) as client:
-            end = await asyncio.to_thread(pull, client, copy, ignore, lambda: True)
+            end = await asyncio.to_thread(pull, client, copy, ignore, now=True)
     assert end is PullEnd.STOPPED
     assert len(list(copy.glob("episodes/*/attempt-*"))) == 1
+
+
+async def test_who_asks_to_stop_is_heard_between_two_bundles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of a run that has ended; the next pull goes on."""
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    run, copy = await sealed_run(tmp_path), tmp_path / "copy"
+
+    def come() -> int:
+        return len(list(copy.glob("episodes/*/attempt-*")))
+
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client:
+            end = await asyncio.to_thread(pull, client, copy, ignore, lambda: come() > 0)
+            assert end is PullEnd.STOPPED
+            assert come() == 1
+            assert await asyncio.to_thread(pull, client, copy, ignore) is PullEnd.SEALED
+    assert files(copy) == files(run)
+
+
+async def test_a_bundle_on_its_way_is_given_up_where_it_is_larger_than_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BUNDLE_LIMIT", 10)
+    run, copy = await sealed_run(tmp_path), tmp_path / "copy"
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client, pytest.raises(PulledBroken, match="larger than any bundle"):
+            await asyncio.to_thread(pull, client, copy, ignore)
+    assert not list(copy.glob("episodes/*/attempt-*"))
+
+
+async def test_bundles_on_their_way_are_on_the_disk_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder for temporary files may be small, and in memory."""
+    run, copy = await sealed_run(tmp_path), tmp_path / "runs" / "copy"
+    places: list[Path] = []
+
+    def spool(dir: Path) -> IO[bytes]:
+        places.append(dir)
+        return tempfile.SpooledTemporaryFile()
+
+    async with reading(FinishedRun(run, a_plan(EPISODES)), SECRETS) as url:
+        with admin(url) as client, monkeypatch.context() as patched:
+            patched.setattr("orchestrator.farm.pull.tempfile.TemporaryFile", spool)
+            assert await asyncio.to_thread(pull, client, copy, ignore) is PullEnd.SEALED
+    assert set(places) == {tmp_path / "runs"}
 
 
 async def test_a_run_that_ends_between_two_questions_is_not_taken_for_whole(

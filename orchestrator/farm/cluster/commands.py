@@ -1,47 +1,35 @@
-"""Starts, follows, pulls, resumes, cancels and lists runs on a cluster."""
+"""Starts, follows, pulls, resumes and cancels runs on a cluster."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...coordinator import chain
+from ...coordinator.transitions import LeaseGranted
 from ...errors import EmufarmError, RunInterrupted, UsageError
 from ...fleet.kubernetes.api import ClusterRefused, Json
-from ...fleet.kubernetes.farm_run import FARM_RUNS
-from ...fleet.kubernetes.run_objects import JOBS
+from ...fleet.kubernetes.farm_run import FARM_RUNS, ended_standing
 from ...plan.store import FILE as PLAN
 from ...plan.store import read_plan
 from ...report import build as report
 from ..interruption import blocking
 from ..run_events import Notice, OnEvent, ignore
 from ..runs import RUNS, Run
+from .coordinators import coordinator_again, end_coordinators, has_left
 from .options import DEFAULTS, ClusterOptions
-from .reach import ClusterRun, FarmNamespace, farm_namespace, refused
+from .reach import ClusterRun, farm_namespace, refused
 from .start import NewRun, start
-from .watching import coordinator_again, follow, require_same
+from .watching import follow, require_same
 
 T = TypeVar("T")
 MOVED_S = 900.0  # a worker waits so long for a coordinator that is moved to another node
-LEAVING = "leaving the run, which goes on in the cluster (again: end at once)"
+LEAVING = "leaving the run to the cluster, as it is there (again: end at once)"
 STOPPING = "stopping: removing the run from the cluster (again: end at once)"
-
-
-@dataclass(frozen=True)
-class ListedRun:
-    """A run, wherever it is."""
-
-    name: str
-    place: str  # a namespace of a cluster, or a folder of this machine
-    phase: str
-    done: str
-    success: int
-    infra: int
-    devices: int
-    pulled: bool
 
 
 def run_on_cluster(new: NewRun, on_event: OnEvent) -> Run:
@@ -62,14 +50,17 @@ def run_on_cluster(new: NewRun, on_event: OnEvent) -> Run:
             f"{new.plan.digest[:12]}"
         )
     )
+    there = new.folder.exists()
     blocking(begin, on_event, STOPPING)
     if options.detach:
         return Run(new.folder, new.plan)
     try:
-        return watch(new.name, options=options, runs=new.folder.parent, on_event=on_event)
-    except NothingDecided:
+        return _follow(new.name, options, new.folder.parent, on_event, now=False)
+    except NothingLeased as error:
+        if there:
+            raise NothingLeased(_kept(error, new.folder)) from error
         shutil.rmtree(new.folder, ignore_errors=True)  # its name can be given again
-        raise
+        raise NothingLeased(f"{error}; nothing is left of the run") from error
 
 
 def watch(
@@ -78,38 +69,54 @@ def watch(
 ) -> Run:  # fmt: skip
     """Follows a run of a cluster to its end, and brings its evidence to a folder of this machine.
     With `now`, what is committed by now is brought, and nobody waits for more."""
-    folder = Path(runs) / name
+    try:
+        return _follow(name, options, Path(runs), on_event, now=now)
+    except NothingLeased as error:
+        raise NothingLeased(_kept(error, Path(runs) / name)) from error
 
-    async def work(asked: asyncio.Event) -> None:
+
+def _kept(error: EmufarmError, folder: Path) -> str:
+    return f"{error}; the run is removed from the cluster, and {folder} has its journal and logs"
+
+
+def _follow(name: str, options: ClusterOptions, runs: Path, on_event: OnEvent, *, now: bool) -> Run:
+    folder = runs / name
+
+    async def work(asked: asyncio.Event) -> bool:
         async with farm_namespace(options.namespace, options.context) as farm:
-            run = farm.run(name)
+            run = farm.run(name, runs)
             require_same(folder, await run.farm_run())
             await follow(run, folder, on_event, asked, now=now)
-            await _conclude(run)
+            farm_run = await run.find() or {}
+            if not now:
+                await _remove_unleased(run, farm_run, folder)
+            return bool((farm_run.get("spec") or {}).get("cancel"))
 
-    blocking(work, on_event, LEAVING)
-    return _written(folder)
+    cancelled = blocking(work, on_event, LEAVING)
+    return _written(folder, cancelled)
 
 
 def resume_on_cluster(
     name: str, *, devices: int, options: ClusterOptions, runs: str | Path, on_event: OnEvent
 ) -> Run:
-    """Follows it again, with so many devices where that is not 0. One that failed gets another
-    coordinator, also while the one that gave up still serves it."""
+    """Follows it again, with so many devices where that is not 0. One that failed, or whose
+    coordinator's Job somebody deleted, gets another coordinator, also while the one that gave up
+    still serves it."""
 
     async def work(asked: asyncio.Event) -> None:
         async with farm_namespace(options.namespace, options.context) as farm:
-            run = farm.run(name)
+            run = farm.run(name, runs)
             farm_run = await run.farm_run()
             require_same(Path(runs) / name, farm_run)
             if farm_run["spec"].get("cancel"):
                 raise UsageError(f"{name} was cancelled, and stays so: start a new run")
+            phase = (farm_run.get("status") or {}).get("phase", "Pending")
             try:
                 if devices:
                     await farm.api.patch(FARM_RUNS, name, {"spec": {"devices": devices}})
-                if (farm_run.get("status") or {}).get("phase") == "Failed":
-                    for job in await run.jobs():
-                        await farm.api.delete(JOBS, job["metadata"]["name"])
+                deleted = phase in ("Running", "Paused") and has_left(await run.jobs())
+                if phase == "Failed" or deleted:
+                    await end_coordinators(run, asked)
                     await coordinator_again(run, serve_only=False)
             except ClusterRefused as error:
                 raise refused(error, farm.name) from error
@@ -118,78 +125,60 @@ def resume_on_cluster(
     return watch(name, options=options, runs=runs, on_event=on_event)
 
 
-def cancel(name: str, *, options: ClusterOptions = DEFAULTS) -> None:
-    """Asks the run's coordinator to end it. What is sealed by then stays, and can be pulled."""
+def cancel(name: str, *, options: ClusterOptions = DEFAULTS, runs: str | Path = RUNS) -> str:
+    """Asks the run's coordinator to end it. What is sealed by then stays, and can be pulled: the
+    command for that is returned. UsageError where it has ended already."""
 
-    async def work(asked: asyncio.Event) -> None:
+    async def work(asked: asyncio.Event) -> str:
         async with farm_namespace(options.namespace, options.context) as farm:
-            await farm.run(name).farm_run()
+            run = farm.run(name, runs)
+            ended = ended_standing(await run.farm_run())
+            if ended is not None:
+                raise UsageError(
+                    f"{name} has ended ({ended.phase}): there is nothing to cancel; "
+                    f"`{run.command('runs pull')}` brings what it has"
+                )
             try:
                 await farm.api.patch(FARM_RUNS, name, {"spec": {"cancel": True}})
             except ClusterRefused as error:
                 raise refused(error, farm.name) from error
-
-    blocking(work, ignore, LEAVING)
-
-
-def cluster_runs(options: ClusterOptions) -> list[ListedRun]:
-    """Those of a namespace, the latest first."""
-
-    async def work(asked: asyncio.Event) -> list[ListedRun]:
-        async with farm_namespace(options.namespace, options.context) as farm:
-            return [_listed(farm, one) for one in await farm.runs()]
+            return run.command("runs watch")
 
     return blocking(work, ignore, LEAVING)
 
 
-def local_runs(runs: str | Path = RUNS) -> list[ListedRun]:
-    """Those in a folder of this machine, the latest first."""
-    plans = sorted(Path(runs).glob(f"*/{PLAN}"), key=lambda each: each.stat().st_mtime)
-    found = []
-    for path in reversed(plans):
-        try:
-            done = report.compute(path.parent)
-        except (EmufarmError, OSError):
-            found.append(ListedRun(path.parent.name, str(runs), "Unreadable", "", 0, 0, 0, False))
-            continue
-        outcomes = [each.final.outcome for each in done.episodes if each.final is not None]
-        found.append(
-            ListedRun(
-                path.parent.name, str(runs), "Complete" if done.complete else "Unfinished",
-                f"{len(outcomes)}/{len(done.episodes)}",
-                sum(outcome == "success" for outcome in outcomes),
-                done.infrastructure.attempts_failed, 0, True,
-            )
-        )  # fmt: skip
-    return found
+def named(run: str | Path, runs: str | Path = RUNS) -> tuple[str, Path]:
+    """The name of a run, which may be given as its folder, and the folder of all runs. The run's
+    folder need not be there yet."""
+    folder = Path(run)
+    if len(folder.parts) == 1 and not (folder / PLAN).is_file():
+        return str(run), Path(runs)
+    whole = folder.resolve()
+    return whole.name, folder.parent if len(folder.parts) > 1 else whole.parent
 
 
-def _listed(farm: FarmNamespace, farm_run: Json) -> ListedRun:
-    status: dict[str, Any] = farm_run.get("status") or {}
-    return ListedRun(
-        farm_run["metadata"]["name"], farm.name, str(status.get("phase", "Pending")),
-        str(status.get("done", f"0/{farm_run['spec']['episodes']}")),
-        int(status.get("success", 0)), int(status.get("infra", 0)),
-        int(status.get("devices", 0)), bool(status.get("pulled")),
-    )  # fmt: skip
+class NothingLeased(EmufarmError):
+    """The run failed before its first attempt."""
 
 
-class NothingDecided(EmufarmError):
-    """The run failed before its first decision."""
-
-
-async def _conclude(run: ClusterRun) -> None:
-    """A run that failed before anything was decided leaves nothing: there is nothing to keep."""
-    status = ((await run.find()) or {}).get("status") or {}
-    if status.get("phase") == "Failed" and not status.get("decided"):
+async def _remove_unleased(run: ClusterRun, farm_run: Json, folder: Path) -> None:
+    """A run that failed before anything was leased has no evidence to keep, and its name is free
+    again. What did not end well after that is kept: it is the only record of why."""
+    status = farm_run.get("status") or {}
+    if status.get("phase") == "Failed" and not await asyncio.to_thread(_leased, folder):
         await run.delete()
-        raise NothingDecided(f"no episode could be run: {status.get('message')}")
+        raise NothingLeased(f"no episode could be run: {status.get('message')}")
 
 
-def _written(folder: Path) -> Run:
+def _leased(folder: Path) -> bool:
+    lines = chain.JournalReader(folder / chain.FOLDER)
+    return any(isinstance(line.event, LeaseGranted) for line in lines)
+
+
+def _written(folder: Path, cancelled: bool) -> Run:
     if not (folder / PLAN).is_file():
         raise EmufarmError(f"{folder} has no plan: nothing was pulled")
-    done = Run(folder, read_plan(folder / PLAN), report.save(folder))
+    done = Run(folder, read_plan(folder / PLAN), report.save(folder), cancelled)
     report.publish(folder)
     return done
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import shlex
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 
 from ...agent.http_post import parse_url
 from ...agent.spec import URLS, image_of
 from ...errors import UsageError
 from ...fleet.kubernetes.run_objects import Opening
+from ..runs import RUNS
 
 PENDING_S = 600.0
 STORAGE = "20Gi"
+_FLAGS = (  # of the fields of ClusterOptions, in their order
+    "--namespace", "--context", "--detach", "--pending-timeout", "--storage", "--storage-class",
+    "--keep", "--agent-egress", "--agent-secret", "--shared-storage",
+)  # fmt: skip
 _QUANTITY = re.compile(r"[1-9]\d*(\.\d+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?")
 _SECRET_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
@@ -53,8 +60,38 @@ class ClusterOptions:
                 f"--agent-egress opens a way for an agent's Pod, and {agent!r} has none"
             )
 
+    @property
+    def flags(self) -> str:
+        """As a command has them behind its other words, to reach the same cluster."""
+        return cluster_flags(self.namespace, self.context)
+
+    def given(self) -> list[str]:
+        """The options that are not left as they are by default."""
+        values = zip(_FLAGS, astuple(self), astuple(DEFAULTS), strict=True)
+        return [flag for flag, value, default in values if value != default]
+
 
 DEFAULTS = ClusterOptions()
+
+
+def require_no_cluster(options: ClusterOptions, backend: str) -> None:
+    """UsageError where there are options that this backend knows nothing of."""
+    if given := options.given():
+        raise UsageError(
+            f"{', '.join(given)}: only for a run on a cluster, and this one is on {backend}: add "
+            "--backend kubernetes, or leave them out"
+        )
+
+
+def run_command(words: str, name: str, runs: Path, flags: str = "") -> str:
+    """`emufarm` with these words, for the run of this name in this folder of runs."""
+    place = "" if runs == RUNS else f" --runs {shlex.quote(str(runs))}"
+    return f"emufarm {words} {name}{place}{flags}"
+
+
+def cluster_flags(namespace: str, context: str) -> str:
+    named = (("--namespace", namespace), ("--context", context))
+    return "".join(f" {flag} {shlex.quote(value)}" for flag, value in named if value)
 
 
 def openings(agent: str, wanted: Iterable[str]) -> tuple[Opening, ...]:

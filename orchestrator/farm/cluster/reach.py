@@ -7,6 +7,7 @@ import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from ...coordinator.follow import AdminClient
 from ...errors import UsageError
@@ -24,6 +25,8 @@ from ...fleet.kubernetes.farm_run import FARM_RUNS
 from ...fleet.kubernetes.pod_status import Waiting, start_trouble
 from ...fleet.kubernetes.run_objects import ADMIN, JOBS, proxy_path
 from ...outcome import Cause
+from ..runs import RUNS
+from .options import cluster_flags, run_command
 
 NAMESPACE = "emufarm"  # of k8s/base
 COORDINATOR = "coordinator"
@@ -36,14 +39,16 @@ class FarmNamespace:
 
     access: ClusterAccess
     api: KubernetesApi
+    flags: str = ""  # that lead to it, as a command has them behind its other words
 
     @property
     def name(self) -> str:
         return self.api.namespace
 
-    def run(self, run: str) -> ClusterRun:
+    def run(self, run: str, runs: str | Path = RUNS) -> ClusterRun:
+        """`runs` is where its folder is on this machine, or will be."""
         names.require_run_name(run)
-        return ClusterRun(self, run)
+        return ClusterRun(self, run, Path(runs))
 
     async def runs(self) -> list[Json]:
         """Every FarmRun, the latest first."""
@@ -61,7 +66,7 @@ async def farm_namespace(namespace: str, context: str) -> AsyncIterator[FarmName
     """UsageError where the kubeconfig names no cluster."""
     access = await asyncio.to_thread(kubeconfig_access, context)
     async with KubernetesApi(access, namespace or access.namespace or NAMESPACE) as api:
-        yield FarmNamespace(access, api)
+        yield FarmNamespace(access, api, cluster_flags(namespace, context))
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,11 @@ class ClusterRun:
 
     farm: FarmNamespace
     name: str
+    runs: Path = RUNS  # where its folder is on this machine
+
+    def command(self, words: str) -> str:
+        """`emufarm` with these words, for this run as the user named it."""
+        return run_command(words, self.name, self.runs, self.farm.flags)
 
     @property
     def api(self) -> KubernetesApi:

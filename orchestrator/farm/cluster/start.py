@@ -55,6 +55,8 @@ from .reach import ClusterRun, FarmNamespace, refused
 NOTICE_S = 10.0  # a coordinator that does not answer for longer is worth a sentence
 LOOK_S = 0.5
 MAKER = "emufarm.dev/maker"  # the annotation by which a command knows its own FarmRun
+# How long a Pod may take to start: a later coordinator keeps what the first one was told.
+PENDING = "emufarm.dev/pending-timeout"
 _DELETE_TRIES = 5
 
 
@@ -166,14 +168,14 @@ async def _make_farm_run(run: ClusterRun, new: NewRun, images: PushedImages, mak
         keep_s=new.options.keep_s,
     )  # fmt: skip
     body = spec.body(run.name)
-    body["metadata"]["annotations"] = {MAKER: maker}
+    body["metadata"]["annotations"] = {MAKER: maker, PENDING: f"{new.options.pending_s:g}"}
     try:
         return await run.api.create(FARM_RUNS, body)
     except ClusterRefused as error:
         if error.status == 409:
             raise UsageError(
                 f"the namespace {run.farm.name} has a run {run.name} already: follow it with "
-                f"`emufarm runs watch {run.name}`, or choose another name with --run"
+                f"`{run.command('runs watch')}`, or choose another name with --run"
             ) from error
         raise refused(error, run.farm.name) from error
 

@@ -7,52 +7,48 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
+from ... import __version__, files
 from ...coordinator import chain
+from ...coordinator.bundle_store import EPISODES
 from ...coordinator.client import CoordinatorAway
 from ...coordinator.follow import AdminClient, AdminRefused
+from ...coordinator.run_files import LOGS
 from ...errors import EmufarmError, RunInterrupted, UsageError
 from ...events.notify import Notify
+from ...evidence import archive
 from ...files import write_atomically
 from ...fleet.kubernetes import names
 from ...fleet.kubernetes.api import ClusterAway, ClusterRefused, Json
-from ...fleet.kubernetes.farm_run import owner_reference
-from ...fleet.kubernetes.run_objects import JOBS, SERVICES, TEMPLATES, VOLUMES, JobUse, RunObjects
+from ...fleet.kubernetes.run_objects import JOBS, VOLUMES
 from ...locks import FolderLock, LockHeld, try_lock_folder
 from ...plan.store import FILE as PLAN
 from ...plan.store import read_plan
-from ..pull import NoticeReader, PullEnd, pull
+from ..pull import NoticeReader, PullEnd, pull, require_whole
 from ..run_events import Journaled, Notice, OnEvent, RunEvent, RunStarted, notifier
 from . import documents
-from .options import PENDING_S
+from .coordinators import explain
 from .reach import AccessRefused, ClusterRun, refused
-from .start import coordinator_arguments
 
 AWAY_S = 5.0  # for one request to be repeated; then the cluster is asked about the coordinator
-GIVE_UP_S = 900.0  # without an answer, although the coordinator ought to run
+GIVE_UP_S = 900.0  # without anything that came, although the coordinator ought to run
 LOOK_S = 1.0
 FORBIDDEN_S = 60.0  # for an API server that was just started to know who may do what
 NOTICE_S = 5.0  # a coordinator that is away for longer is worth a sentence
 VIEW_S = 1.0  # a view that is older is asked for again before an event is shown
 
 
-class RunGone(EmufarmError):
-    """Somebody has deleted the FarmRun."""
-
-
 async def follow(
     run: ClusterRun, folder: Path, on_event: OnEvent, asked: asyncio.Event, *, now: bool = False
 ) -> None:
     """Until all of the run is in this folder, or with `now` all that is committed by now.
-    RunInterrupted where the user asked to stop before: the run goes on. UsageError where another
-    command follows it into the same folder."""
+    RunInterrupted where the user asked to stop before: the run stays as it is. UsageError where
+    another command follows it into the same folder."""
     with _alone(folder):
+        remove_unfinished(folder)
         await Follower(run, folder, on_event, asked).follow(now)
 
 
@@ -65,7 +61,8 @@ def _alone(folder: Path) -> FolderLock:
 
 
 class Follower:
-    """Brings a run's journal and bundles, as long as its coordinator, or the next one, answers."""
+    """Brings a run's journal and bundles, as long as its coordinator, or the next one, answers and
+    brings it on."""
 
     def __init__(
         self, run: ClusterRun, folder: Path, on_event: OnEvent, asked: asyncio.Event
@@ -75,75 +72,106 @@ class Follower:
         self._on_event = on_event
         self._asked = asked
         self._notices = NoticeReader(on_event)
-        self._answered = time.monotonic()  # the last time
+        self._progress = time.monotonic()  # the last time that something came, or nothing missed
+        self._queued = 0.0  # the last time that its coordinator waited in a queue
+        self._viewed = 0.0
         self._said = ""
         self._view: dict[str, Any] = {}
+        self._whole = False
 
     async def follow(self, now: bool) -> None:
         while True:
             try:
                 with await self._run.client(AWAY_S) as client:
-                    end = await asyncio.to_thread(
-                        self._take, client, lambda: now or self._asked.is_set()
-                    )
-                    if end is PullEnd.STOPPED and not now:
-                        raise RunInterrupted(_goes_on(self._run))
+                    end = await asyncio.to_thread(self._take, client, now)
+                    if end is PullEnd.STOPPED and self._asked.is_set():
+                        raise RunInterrupted(_kept(self._run))
                     if end is PullEnd.STOPPED:
                         return
+                    if not self._whole:
+                        await asyncio.to_thread(require_whole, self._folder)
+                        self._whole = True
                     await asyncio.to_thread(client.pulled)
                 await _keep(self._run, end, notifier(self._on_event))
                 return
             except (CoordinatorAway, ClusterAway, AdminRefused, AccessRefused) as error:
+                if isinstance(error, AdminRefused) and error.own and not error.forbidden:
+                    raise EmufarmError(f"{error}; {self._folder} has what came before") from error
                 await self._wait(error)
 
     async def _wait(self, error: EmufarmError) -> None:
-        """Says once why nobody answers; EmufarmError where nobody has for long."""
-        silent = time.monotonic() - self._answered
+        """Says once why nothing comes; EmufarmError where nothing has for long."""
+        silent = time.monotonic() - self._progress
         forbidden = isinstance(error, AccessRefused)
-        if isinstance(error, AdminRefused):
-            forbidden = error.status in (401, 403)
+        forbidden = forbidden or (isinstance(error, AdminRefused) and error.forbidden)
         if forbidden and (not self._view or silent > FORBIDDEN_S):
             raise UsageError(str(error)) from error
         text = str(error) if forbidden else await self._explain(error)
         if text != self._said and silent > NOTICE_S:
             self._said = text
             self._on_event(Notice(text))
-        if silent > GIVE_UP_S:
-            raise EmufarmError(f"{text}; {_goes_on(self._run)}") from error
+        if time.monotonic() - max(self._progress, self._queued) > GIVE_UP_S:
+            raise EmufarmError(f"{text}; {_kept(self._run)}") from error
         if self._asked.is_set():
-            raise RunInterrupted(_goes_on(self._run)) from error
+            raise RunInterrupted(_kept(self._run)) from error
         await asyncio.sleep(LOOK_S)
 
     async def _explain(self, error: EmufarmError) -> str:
         try:
-            return await _explain(self._run, error)
-        except AccessRefused as refusal:
-            return str(refusal)
+            why = await explain(self._run, error)
+        except (AccessRefused, ClusterAway) as away:
+            return str(away)
+        except ClusterRefused as refusal:
+            told = refused(refusal, self._run.farm.name)
+            if isinstance(told, AccessRefused):
+                return str(told)
+            raise told from refusal
+        if why.queued:
+            self._queued = time.monotonic()
+        return why.text
 
-    def _take(self, client: AdminClient, stop: Callable[[], bool]) -> PullEnd:
+    def _take(self, client: AdminClient, now: bool) -> PullEnd:
         """The live table shows the coordinator's view."""
-        self._look(client)
+        try:
+            self._look(client)
+        except AdminRefused as error:
+            if error.own and error.status == 404:  # all that it does yet is to take documents
+                raise CoordinatorAway("the run's documents are still on their way to it") from error
+            raise
         require_same_journal(client, self._folder)
         _take_documents(client, self._folder)
         self._on_event(RunStarted(self._folder, lambda: self._view))
 
-        def look() -> bool:
-            self._look(client)
-            return stop()
+        def look() -> None:
+            self._progress, self._said = time.monotonic(), ""
+            if time.monotonic() - self._viewed > VIEW_S:
+                self._look(client)
 
         def event(event: RunEvent) -> None:
-            if isinstance(event, Journaled) and time.monotonic() - self._answered > VIEW_S:
+            if isinstance(event, Journaled) and time.monotonic() - self._viewed > VIEW_S:
                 self._look(client)
             self._on_event(event)
 
-        return pull(client, self._folder, event, look, self._notices)
+        return pull(
+            client, self._folder, event, self._asked.is_set, self._notices, now=now,
+            on_progress=look,
+        )  # fmt: skip
 
     def _look(self, client: AdminClient) -> None:
-        self._view, self._answered, self._said = client.state(), time.monotonic(), ""
+        self._view, self._viewed = client.state(), time.monotonic()
 
 
-def _goes_on(run: ClusterRun) -> str:
-    return f"the run goes on in the cluster: `emufarm runs watch {run.name}` follows it again"
+def remove_unfinished(folder: Path) -> None:
+    """What a pull left that was killed: nothing of it belongs to the run."""
+    for place in (folder, *(folder / LOGS).glob("**/")):
+        files.remove_unfinished(place)
+    for episode in (folder / EPISODES).glob("*"):
+        archive.remove_unfinished(episode)
+
+
+def _kept(run: ClusterRun) -> str:
+    """True of a run that goes on, and of one that has ended."""
+    return f"the cluster keeps the run: `{run.command('runs watch')}` brings the rest"
 
 
 def _take_documents(client: AdminClient, folder: Path) -> None:
@@ -161,7 +189,10 @@ def require_same(folder: Path, farm_run: Json) -> None:
     path, wanted = folder / PLAN, farm_run["spec"]["plan"]
     name, version = farm_run["metadata"]["name"], farm_run["spec"]["version"]
     if version != __version__:
-        raise UsageError(f"{name} was made by emufarm {version}, and this is {__version__}")
+        raise UsageError(
+            f"{name} was made by emufarm {version}, and this is {__version__}: follow, resume and "
+            f"pull it with emufarm {version}; kubectl works with both"
+        )
     if path.is_file() and read_plan(path).digest != wanted:
         raise UsageError(_another(folder))
 
@@ -182,57 +213,6 @@ def require_same_journal(client: AdminClient, folder: Path) -> None:
 
 def _another(folder: Path) -> str:
     return f"{folder} has another run than the cluster: choose another place with --runs"
-
-
-async def _explain(run: ClusterRun, error: Exception) -> str:
-    """Why the coordinator does not answer. Where it has ended, one that only serves is started."""
-    try:
-        found = await run.find()
-        if found is None:
-            raise RunGone(
-                f"the run {run.name} is gone: somebody deleted its FarmRun, and its evidence with "
-                "it; what was pulled before stays"
-            )
-        status = found.get("status") or {}
-        jobs = await run.jobs()
-        if jobs and all(ended(job) for job in jobs):
-            if status.get("phase") == "Failed" and "total" not in status:
-                raise EmufarmError(f"{run.name} never began: {status.get('message')}")
-            await coordinator_again(run, serve_only=True)
-            return "the coordinator has left: another one is started to serve the run"
-        trouble = await run.coordinator_trouble()
-        return f"the coordinator is away: {trouble.text if trouble else error}"
-    except ClusterAway as away:
-        return str(away)
-    except ClusterRefused as why:
-        raise refused(why, run.farm.name) from why
-
-
-def ended(job: Json) -> bool:
-    conditions = (job.get("status") or {}).get("conditions") or []
-    return any(
-        one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions
-    )
-
-
-async def coordinator_again(run: ClusterRun, *, serve_only: bool) -> None:
-    """Starts one on the run's volume: to serve an ended run, or to go on with one that failed."""
-    farm_run, name = await run.farm_run(), names.run_object(run.name)
-    template = await run.api.get(TEMPLATES, documents.COORDINATOR)
-    service, volume = await run.api.get(SERVICES, name), await run.api.get(VOLUMES, name)
-    if template is None or service is None:
-        raise UsageError(f"{run.name} has no coordinator's PodTemplate or Service any more")
-    if volume is None or volume["metadata"].get("deletionTimestamp"):
-        raise UsageError(
-            f"the volume of {run.name} is gone: it was pulled, and not kept for longer"
-        )
-    arguments = coordinator_arguments(run.name, service, PENDING_S)
-    arguments = replace(arguments, serve_only=serve_only, resume=not serve_only)
-    objects = RunObjects(run.name, owner_reference(farm_run))
-    image = farm_run["spec"]["workerImage"]
-    use: JobUse = "serve" if serve_only else "again"
-    job = objects.job(template["template"], image, arguments.words(), use)
-    await run.api.create(JOBS, job)
 
 
 async def _keep(run: ClusterRun, end: PullEnd, notify: Notify) -> None:
