@@ -11,7 +11,7 @@ REPEATS ?= 1
 AGENT ?= reference
 CASES ?= cases/public
 RUN_OPTIONS = --backend $(BACKEND) --seed $(SEED) --repeats $(REPEATS) --agent '$(AGENT)' \
-	$(if $(K),-k '$(K)') $(if $(RUN),--run '$(RUN)') $(if $(PROFILE),--profile '$(PROFILE)')
+	$(if $(K),-k '$(K)') $(if $(RUN),--run '$(RUN)') $(if $(PROFILE),--profile '$(PROFILE)') $(OPTIONS)
 BIN := $(VENV)/bin
 # Stamps in one environment: what runs need, the two packages of this repository, what tests need.
 RUNTIME := $(VENV)/.runtime
@@ -42,7 +42,7 @@ help: ## Show this list
 smoke: $(INSTALLED) ## Run the smoke case on one phone
 	@$(BIN)/emufarm run cases/smoke --devices 1 $(RUN_OPTIONS)
 
-run_public: $(INSTALLED) ## Run the public cases (DEVICES SEED REPEATS AGENT CASES K RUN BACKEND PROFILE)
+run_public: $(INSTALLED) ## Run the public cases (DEVICES SEED REPEATS AGENT CASES K RUN BACKEND PROFILE OPTIONS)
 	@$(BIN)/emufarm run $(CASES) $(if $(DEVICES),--devices $(DEVICES)) $(RUN_OPTIONS)
 
 report: $(INSTALLED) ## Report the latest run, or RUN=name, into runs/report.json
