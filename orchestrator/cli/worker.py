@@ -21,6 +21,7 @@ def worker(
     lock: Annotated[Path, typer.Option(help="The image's lock.")],
     profile: Annotated[str, typer.Option(help="The image's profile.")],
     boot_s: Annotated[float, typer.Option(help="Seconds that the device has to boot.")],
+    away_s: Annotated[float, typer.Option(help="Seconds to wait for an absent coordinator.")],
     tied: Annotated[bool, typer.Option("--tied", help="End when stdin does.")] = False,
     exit_file: Annotated[
         Path | None,
@@ -31,11 +32,11 @@ def worker(
 
     Example: emufarm worker --coordinator http://127.0.0.1:8000 --token-file t --device slot-00.1
     --control-port 9000 --control-token-file c --staging s --lock golden.lock.json
-    --profile sim-api34 --boot-s 120
+    --profile sim-api34 --boot-s 120 --away-s 180
     """
     arguments = WorkerArguments(
         coordinator, token_file, device, control_port, control_token_file, staging, lock, profile,
-        boot_s, tied, exit_file,
+        boot_s, away_s, tied, exit_file,
     )  # fmt: skip
     code = run_worker(arguments, typer.echo)
     if exit_file is not None:

@@ -85,6 +85,10 @@ class BundleStore:
                 raise archive.BadArchive("the manifest's digest is not the one that was announced")
             return _record(folder, granted)
 
+        if target.exists():
+            shutil.rmtree(
+                target
+            )  # an earlier try stored it, failed before its line, and sends it again
         upload.seek(0)
         record = archive.unpack(upload, target, accept, self._limits, self._incoming)
         # Last, since on most disks the bundle's own syncs have written this name too. Always, since

@@ -32,11 +32,20 @@ class ClaimLost(EmufarmError):
     """Another coordinator has claimed the run: this one must not write any more."""
 
 
+def _exists(path: Path) -> bool:
+    """OSError where the volume does not answer: `Path.exists` takes some of those for a no."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Claim:
     run: Path
     number: int
-    exists: Callable[[Path], bool] = Path.exists  # a look-up by name
+    exists: Callable[[Path], bool] = _exists  # a look-up by name
 
     def check(self) -> None:
         """ClaimLost where a later claim exists; OSError where the volume does not answer."""
@@ -52,7 +61,7 @@ def claim_run(
     run: Path,
     taken: Iterable[int] = (),
     listed: Callable[[Path], Iterable[str]] = os.listdir,
-    exists: Callable[[Path], bool] = Path.exists,
+    exists: Callable[[Path], bool] = _exists,
 ) -> Claim:
     """The next free number, which is above those that are `taken` by other means."""
     folder = run / FOLDER

@@ -69,7 +69,7 @@ class CoordinatorClient:
         self, url: str, secret: str, *, worker: str, away_s: float = Limits.away_s
     ) -> None:
         """`worker` is how logs and the journal name it; the secret says which device is meant.
-        `away_s` counts until the first lease, which brings the run's."""
+        `away_s` bounds its retries until a lease brings the run's limit."""
         self._worker = worker
         self._retry = coordinator_policy(away_s)
         headers = {TOKEN_HEADER: secret}

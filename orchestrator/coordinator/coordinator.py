@@ -22,7 +22,7 @@ from ..settings import RunSettings
 from . import durations, schedule
 from .bundle_store import BundleStore
 from .claims import Claim
-from .ledger import CoordinatorStopped, Ledger, SegmentLength
+from .ledger import CoordinatorStopped, Ledger, SegmentLength, VolumeAway
 from .messages import (
     AgentContainers,
     DeviceLoss,
@@ -158,6 +158,7 @@ class Coordinator:
             await self._ledger.durable()
             return self._as_lease(held.granted)
         if self.state.sealed:
+            await self._ledger.durable()
             return RunFinished()
         if held is not None:
             text = "its worker asked for another lease without ending this one"
@@ -168,11 +169,11 @@ class Coordinator:
         decision = schedule.grant(
             self.state, request.worker, device, request.request_id, secrets.token_hex(8), now
         )
-        if not isinstance(decision, LeaseGranted):
-            return decision
-        self._ledger.record(decision)
-        await self._ledger.durable()
-        return self._as_lease(decision)
+        if isinstance(decision, LeaseGranted):
+            self._ledger.record(decision)
+        if not isinstance(decision, NothingToLease):
+            await self._ledger.durable()  # a worker leaves for good where all is decided
+        return self._as_lease(decision) if isinstance(decision, LeaseGranted) else decision
 
     def require_holder(self, token: str, device: str) -> None:
         """NotYourLease where the lease was granted to another device."""
@@ -232,16 +233,15 @@ class Coordinator:
                 schedule.bundle_stored(self.state, token, stored.record, digest, stored.bundle)
             )
         except OSError as error:
-            self.disk_failed(error)
-            raise
+            raise self.disk_failed(error) from error
         finally:
             self._storing.pop(token).set()
         await self._ledger.durable()
         return "committed" if scored else "fenced"
 
-    def disk_failed(self, error: OSError) -> None:
-        """Raises CoordinatorStopped if the error says that the run's disk is full or broken."""
-        self._ledger.disk_failed(error)
+    def disk_failed(self, error: OSError) -> CoordinatorStopped | VolumeAway:
+        """The error to raise where a bundle could not be written."""
+        return self._ledger.disk_failed(error)
 
     # Reports of workers and of the fleet.
 
@@ -333,7 +333,10 @@ class Coordinator:
         return schedule.stuck(self.state)
 
     async def require_claim(self) -> None:
-        """CoordinatorStopped where another coordinator has claimed the run."""
+        """What was decided is on disk, and the run is still this coordinator's; else
+        CoordinatorStopped."""
+        self._ledger.check()
+        await self._ledger.durable()
         await self._ledger.require_claim()
 
     async def seal(self, files: Mapping[str, str] | None = None) -> None:
@@ -387,7 +390,8 @@ class Coordinator:
             try:
                 for event in schedule.expired(self.state, time.monotonic(), self._storing):
                     self._ledger.record(event)
-                await self._ledger.durable()
+                # Renewals write nothing: a later claim is found here where nothing else happens.
+                await self.require_claim()
             except CoordinatorStopped:
                 return  # every caller gets the reason, and the application through `over`
             await self._ledger.changed(self._closing, tick)

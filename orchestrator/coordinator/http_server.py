@@ -21,7 +21,7 @@ from ..errors import EmufarmError, UsageError
 from ..evidence.archive import BadArchive
 from .coordinator import LeaseEnded, NoSuchLease, NotYourLease
 from .credentials import Secrets
-from .ledger import CoordinatorStopped, RunAlreadySealed
+from .ledger import CoordinatorStopped, RunAlreadySealed, VolumeAway
 from .messages import TOKEN_HEADER
 from .run_files import NoSuchFile
 
@@ -37,6 +37,7 @@ STATUS = {
     LeaseEnded: 410,
     RunAlreadySealed: 410,
     CoordinatorStopped: 503,
+    VolumeAway: 503,
 }
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -18,7 +18,7 @@ from ..errors import EmufarmError
 from ..files import sync_folder
 from .chain import JournalEnd, encode, head_after, segment_name
 from .claims import Claim, ClaimLost
-from .transitions import Event, SegmentOpened
+from .transitions import Event, SealedSegment, SegmentOpened
 
 
 class JournalUnwritable(EmufarmError):
@@ -50,10 +50,26 @@ class Journal:
         self.failure: JournalUnwritable | ClaimLost | None = None
         self.opened = SegmentOpened(claim=claim.number, sealed=end.last)
         first = self._encode(self.opened)
+        self._sync_last(end.last)
         self._file = self._create(first)
         self._synced = self._seq
         self.length = len(first)  # bytes that were synced and may be acknowledged
         self.grown = asyncio.Event()  # replaced whenever it is set
+
+    def _sync_last(self, last: SealedSegment | None) -> None:
+        """The segment before this one was read, perhaps, from memory: a coordinator that was killed
+        between a write and its sync has left it there. Now it will be sealed and acknowledged."""
+        if last is None:
+            return
+        path = self.path.with_name(last.name)
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise JournalUnwritable(path, error) from error
 
     def _create(self, first: bytes) -> int:
         try:

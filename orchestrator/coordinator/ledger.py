@@ -42,6 +42,10 @@ class CoordinatorStopped(EmufarmError):
     acknowledged."""
 
 
+class VolumeAway(EmufarmError):
+    """A bundle could not be stored now; the same upload may succeed in a moment."""
+
+
 class SegmentLength(NamedTuple):
     """A segment of the journal, and how many bytes of it count."""
 
@@ -150,11 +154,12 @@ class Ledger:
         except OSError as error:
             raise self.stop(JournalUnwritable(self._run, error)) from error
 
-    def disk_failed(self, error: OSError) -> None:
-        """A bundle could not be stored: raises CoordinatorStopped if the disk is the cause."""
+    def disk_failed(self, error: OSError) -> CoordinatorStopped | VolumeAway:
+        """A bundle could not be stored. A full or broken disk stops the ledger."""
+        text = f"{self._run} cannot be written ({error.strerror})"
         if error.errno in _DISK:
-            text = f"{self._run} cannot be written ({error.strerror}); make room there, then resume"
-            raise self.stop(CoordinatorStopped(text)) from error
+            return self.stop(CoordinatorStopped(f"{text}; make room there, then resume"))
+        return VolumeAway(f"{text}; the bundle may be sent again")
 
     def stop(self, error: EmufarmError) -> CoordinatorStopped:
         """Acknowledge nothing more; every later request gets the reason."""

@@ -186,8 +186,7 @@ class WorkerHandlers:
             except TimeoutError as error:
                 raise HTTPException(408, f"no whole bundle within {BUNDLE_S:g} s") from error
             except OSError as error:
-                self._coordinator.disk_failed(error)
-                raise
+                raise self._coordinator.disk_failed(error) from error
             result = await self._coordinator.commit(token, digest, upload)
         return JSONResponse({"result": result})
 

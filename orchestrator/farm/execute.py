@@ -16,6 +16,7 @@ from pathlib import Path
 from ..coordinator.client import CoordinatorClient
 from ..coordinator.coordinator import Coordinator
 from ..coordinator.credentials import Secrets, WorkerKey
+from ..coordinator.ledger import CoordinatorStopped
 from ..coordinator.messages import DeviceLoss, DeviceStartReport, slot_of
 from ..coordinator.notices import NoticeLog
 from ..coordinator.open_run import open_run
@@ -92,17 +93,19 @@ async def execute(
                 describe = resources.describe_loss if lasting else None
                 await end_leases(coordinator, living, describe)
             # A predecessor that died at the very end may have left Pods: a fleet of none ends them.
-            left = lasting is not None and coordinator.stopped is None
+            left, kept = lasting is not None and coordinator.stopped is None, False
             if left or not coordinator.over.is_set():
                 reached = lasting.advertised if lasting else url
                 order = fleet_order(job, coordinator.state, reached, allowed.workers, work, living)
-                await run_fleet(resources, order, coordinator, interrupted, on_event, lasting)
+                kept = await run_fleet(
+                    resources, order, coordinator, interrupted, on_event, lasting
+                )
                 if await resources.salvage() and coordinator.stopped is None:
                     await send_staged(staged_slots(job.run), url, allowed.admin)
                     await end_leases(coordinator, ())
             if coordinator.stopped is not None:
                 raise EmufarmError(str(coordinator.stopped))
-            if coordinator.state.finished:
+            if coordinator.state.finished and not (kept and interrupted.is_set()):
                 await seal(job.run, coordinator)
                 return True
             if lasting is None:  # else its successor may be writing them
@@ -123,6 +126,7 @@ def fleet_order(
         work=work,
         starts=job.settings.limits.starts,
         boot_s=job.settings.limits.boot_s,
+        away_s=job.settings.limits.away_s,
         linger_s=job.linger_s,
         noise=job.settings.noise,
         first_numbers=first_numbers([*state.devices, *living]),
@@ -137,36 +141,46 @@ async def run_fleet(
     interrupted: asyncio.Event,
     on_event: OnEvent,
     lasting: Lasting | None,
-) -> None:
-    """Until all is decided, no slot is left, or somebody asks it to end."""
-    asked = [interrupted.wait()]
-    if lasting is not None:
-        asked.append(lasting.cancelled.wait())
+) -> bool:
+    """Until all is decided, no slot is left, or somebody asks it to end. Whether pairs were left
+    to a successor, which ends them even where the last episode is decided a moment later."""
     reports = FactReports(coordinator)
+    cancelled = [lasting.cancelled] if lasting is not None else []
     async with resources.fleet(order, reports.send) as fleet:
         coordinator.agents = fleet.agents
-        if len(order.adopted) > order.devices:  # it was scaled down while nobody was there
-            await fleet.resize(order.devices, busy_devices(coordinator))
         coordinator.subscribe(lambda event: report_commit(fleet, event))
-        ends = {
-            asyncio.ensure_future(waited)
-            for waited in (coordinator.over.wait(), _used_up(fleet, coordinator, lasting), *asked)
-        }
+        kept = False
         try:
+            if len(order.adopted) > order.devices:  # it was scaled down while nobody was there
+                await fleet.resize(order.devices, busy_devices(coordinator))
+            waits = [coordinator.over.wait(), _used_up(fleet, coordinator, lasting)]
+            waits += [asked.wait() for asked in (interrupted, *cancelled)]
+            ends = {asyncio.ensure_future(waited) for waited in waits}
             done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in pending:
                 end.cancel()
             for end in done:
                 end.result()
         finally:
-            cancelled = lasting is not None and lasting.cancelled.is_set()
-            if lasting is not None and not (coordinator.state.finished or cancelled):
-                # Also where this process fails, or another coordinator has claimed the run: the
-                # pairs are its own now.
+            if lasting is not None and not await _may_end(coordinator, lasting):
+                kept = True
                 await fleet.leave()
     await reports.sent()
     for reason in dict.fromkeys(slot.reason for slot in fleet.slots if slot.reason):
         on_event(Notice(f"device trouble: {reason}"))
+    return kept
+
+
+async def _may_end(coordinator: Coordinator, lasting: Lasting) -> bool:
+    """Whether nobody needs the pairs any more. Where this process fails, or another coordinator
+    has claimed the run, they are its successor's."""
+    if not (coordinator.state.finished or lasting.cancelled.is_set()):
+        return False
+    try:
+        await coordinator.require_claim()  # what was decided may not be on disk yet
+    except CoordinatorStopped:
+        return False
+    return True
 
 
 async def _used_up(fleet: Fleet, coordinator: Coordinator, lasting: Lasting | None) -> None:

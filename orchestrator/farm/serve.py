@@ -11,6 +11,7 @@ from ..coordinator.credentials import Secrets, WorkerKey
 from ..coordinator.open_run import open_run
 from ..coordinator.server import listening
 from ..errors import RunInterrupted
+from ..files import write_atomically
 from .documents import seal
 from .interruption import blocking
 from .recorded import recorded, require_unchanged_cases
@@ -76,6 +77,6 @@ def _secrets(folder: Path, devices: Sequence[str]) -> Secrets:
 
 def _kept(path: Path, new: str) -> str:
     if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(new)
+        write_atomically(path, [new.encode()])
+        path.chmod(0o600)  # its folder lets nobody else in before
     return path.read_text().strip()

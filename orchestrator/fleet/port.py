@@ -23,6 +23,7 @@ from ..coordinator.credentials import WorkerKey
 from ..coordinator.messages import AgentContainers
 from ..errors import EmufarmError
 from ..events.notify import Notify
+from ..settings import Limits
 from .fact import DeviceFact, OnFact
 from .slot import Slot
 
@@ -44,6 +45,7 @@ class FleetOrder:
     linger_s: float  # how long a device that ended waits for its worker to ask why
     noise: int | None = None  # seed of the simulated phones' noise, which differs by slot
     first_numbers: Mapping[str, int] = field(default_factory=dict)  # slot -> its first device's
+    away_s: float = Limits.away_s  # for a coordinator that does not answer, before the first lease
     adopted: tuple[str, ...] = ()  # devices that a predecessor left, and that go on
 
 

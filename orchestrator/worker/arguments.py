@@ -27,7 +27,8 @@ class WorkerArguments:
     staging: Path  # the slot's own, kept from worker to worker
     lock: Path  # the image's
     profile: str  # the image's
-    boot_s: float  # the run's limit for the device's boot; a lease brings the other limits
+    boot_s: float  # the run's limits until a lease brings them all: for the device's boot,
+    away_s: float  # and for a coordinator that does not answer
     tied: bool = False  # the worker ends when its stdin does, and so with its parent
     exit_file: Path | None = None  # gets the exit code of a worker that leaves; its own is 0 then
 

@@ -34,7 +34,9 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
     name = f"{device}-{os.getpid()}"
     with (
         lock_staging(arguments.staging),
-        CoordinatorClient(arguments.coordinator, secret, worker=name) as client,
+        CoordinatorClient(
+            arguments.coordinator, secret, worker=name, away_s=arguments.away_s
+        ) as client,
     ):
         control = read_secret(arguments.control_token_file)
         try:

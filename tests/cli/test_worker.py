@@ -26,6 +26,7 @@ def test_what_a_fleet_spells_the_command_line_reads_back(
         lock=Path("/run/image.lock.json"),
         profile="sim-api34",
         boot_s=120.0,
+        away_s=900.0,
         tied=tied,
     )
     read: list[WorkerArguments] = []

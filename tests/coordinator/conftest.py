@@ -31,9 +31,9 @@ class Served:
     url: str
     run: Path
 
-    def client(self, device: str) -> CoordinatorClient:
+    def client(self, device: str, away_s: float = 0.0) -> CoordinatorClient:
         secret = SECRETS.workers.secret(device)
-        return CoordinatorClient(self.url, secret, worker=f"worker-{device}", away_s=0.0)
+        return CoordinatorClient(self.url, secret, worker=f"worker-{device}", away_s=away_s)
 
     def http(self, secret: str) -> httpx.AsyncClient:
         headers = {TOKEN_HEADER: secret}

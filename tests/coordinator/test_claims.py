@@ -15,8 +15,8 @@ from orchestrator.coordinator.claims import Claim, ClaimLost, claim_run
 from orchestrator.coordinator.client import CoordinatorAway
 from orchestrator.coordinator.coordinator import Coordinator
 from orchestrator.coordinator.journal import Journal
-from orchestrator.coordinator.ledger import CoordinatorStopped
-from orchestrator.coordinator.messages import Lease, LeaseRequest
+from orchestrator.coordinator.ledger import CoordinatorStopped, Ledger
+from orchestrator.coordinator.messages import Lease, LeaseAnswer, LeaseRequest
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import DeviceQuarantined, Event, SegmentOpened
@@ -158,20 +158,78 @@ async def test_a_coordinator_with_late_listings_finds_the_later_claim(run: Path)
     await old.close()
 
 
-async def granted(coordinator: Coordinator) -> Lease:
-    async def connected() -> bool:
+async def asked(coordinator: Coordinator, device: str, wait: float = 0) -> LeaseAnswer:
+    async def disconnected() -> bool:
         return False
 
-    request = LeaseRequest(worker="w", request_id="1", wait=0)
-    lease = await coordinator.lease("a", request, connected)
+    request = LeaseRequest(worker="w", request_id=device, wait=wait)
+    return await coordinator.lease(device, request, disconnected)
+
+
+async def granted(coordinator: Coordinator) -> Lease:
+    lease = await asked(coordinator, "a")
     assert isinstance(lease, Lease)
     return lease
 
 
-async def test_two_coordinators_alive_score_every_episode_once(tmp_path: Path) -> None:
+async def test_a_segment_is_on_disk_before_the_next_one_seals_it(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its writer may have been killed between a write and the sync of it."""
+    first = journal_of(run, claim_run(run))
+    await first.append([quarantined(1)])
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(path_of(file)))
+    monkeypatch.setattr(os, "fdatasync", lambda file: synced.append(path_of(file)))
+    second = journal_of(run, claim_run(run))
+    assert synced.index("000001.jsonl") < synced.index("000002.jsonl")
+    await asyncio.gather(first.close(), second.close())
+
+
+def path_of(file: int) -> str:
+    return Path(f"/proc/self/fd/{file}").readlink().name
+
+
+async def test_a_coordinator_that_only_renews_finds_a_later_claim(run: Path) -> None:
+    async with open_run(run, a_plan(1), SETTINGS, alone=False) as old:
+        lease = await granted(old)
+        claim_run(run)
+        async with asyncio.timeout(60):
+            await old.over.wait()
+        with pytest.raises(CoordinatorStopped, match="another coordinator"):
+            old.renew(lease.token)
+
+
+async def test_no_worker_is_sent_home_by_a_decision_that_was_never_written(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    async with (
+        open_run(run, a_plan(1), SETTINGS, alone=False) as old,
+        listening(old, SECRETS) as url,
+    ):
+        lease = await granted(old)
+        waiting = asyncio.create_task(asked(old, "b", wait=20))
+        await asyncio.sleep(0)
+        claim_run(run)
+        with (
+            Served(old, url, run).client("a") as client,
+            pytest.raises(CoordinatorAway, match="another coordinator"),
+        ):
+            await aside(client.commit, lease.token, a_bundle(tmp_path / "b", lease, "a"))
+        with pytest.raises(CoordinatorStopped, match="another coordinator"):
+            await waiting
+
+
+async def not_asked(ledger: Ledger) -> None:
+    """Stands in for the look between requests, which would find the claim before the upload."""
+
+
+async def test_two_coordinators_alive_score_every_episode_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The old one takes an upload, stores it, and cannot acknowledge it; its worker then sends the
     bundle to the new one, which knows the lease."""
     run = tmp_path / "run"
+    monkeypatch.setattr(Ledger, "require_claim", not_asked)
     async with (
         open_run(run, a_plan(1), SETTINGS, alone=False) as old,
         listening(old, SECRETS) as old_url,

@@ -234,6 +234,31 @@ async def test_a_full_disk_stops_the_granting_and_says_so(
     monkeypatch.undo()
 
 
+@pytest.mark.parametrize(
+    "failing", ["evidence.archive._sync", "coordinator.bundle_store.sync_folder"]
+)
+async def test_a_bundle_that_a_volume_did_not_take_at_once_is_sent_again(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """A network volume is away for a moment: before the bundle has its place, and after."""
+    failures = 0
+
+    def away(*_: object) -> None:
+        nonlocal failures
+        monkeypatch.undo()
+        failures += 1
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    with served.client("a") as client:
+        lease = await a_lease(client)
+    bundle = a_bundle(tmp_path / "b", lease, "a")
+    with served.client("a", away_s=60.0) as client:
+        monkeypatch.setattr(f"orchestrator.{failing}", away)
+        assert await aside(client.commit, lease.token, bundle) == "committed"
+    assert failures == 1
+    assert served.coordinator.stopped is None
+
+
 async def test_a_run_has_one_coordinator_and_one_plan(served: Served) -> None:
     with pytest.raises(UsageError, match="another coordinator"):
         async with open_run(served.run, a_plan(3), SETTINGS):

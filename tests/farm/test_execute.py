@@ -48,6 +48,7 @@ class Fleet:
     slots: tuple[Any, ...] = ()
     agents: None = None
     left: bool = False
+    ended_pairs: bool = False
     sizes: list[tuple[int, set[str]]] = field(default_factory=list)
 
     async def __aenter__(self) -> Self:
@@ -57,7 +58,7 @@ class Fleet:
         self.sizes.append((devices, busy))
 
     async def __aexit__(self, *_: object) -> None:
-        return None
+        self.ended_pairs = not self.left
 
     async def ended(self) -> None:
         await self.deed(self)

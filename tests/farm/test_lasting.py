@@ -103,7 +103,7 @@ async def test_a_worker_that_lives_goes_on_under_its_lease(tmp_path: Path) -> No
 
     assert await cluster.coordinator(go_on, "slot-00.1")
     assert cluster.fleet is not None
-    assert not cluster.fleet.left  # all is decided: it was ended
+    assert cluster.fleet.ended_pairs  # all is decided
     events = cluster.events()
     assert sum(isinstance(event, EpisodeDecided) for event in events) == 1
     (committed,) = [event for event in events if isinstance(event, AttemptCommitted)]
@@ -137,7 +137,7 @@ async def test_only_cancelling_ends_the_pairs(tmp_path: Path) -> None:
 
     assert not await cluster.coordinator(cancel)
     assert cluster.fleet is not None
-    assert not cluster.fleet.left
+    assert cluster.fleet.ended_pairs
 
 
 async def test_a_run_that_was_cancelled_while_nobody_was_there_ends_the_pairs_that_were_left(
@@ -148,7 +148,7 @@ async def test_a_run_that_was_cancelled_while_nobody_was_there_ends_the_pairs_th
     cluster.cancelled.set()
     assert not await cluster.coordinator(forever, "slot-00.1")
     assert cluster.fleet is not None
-    assert (cluster.fleet.order.adopted, cluster.fleet.left) == (("slot-00.1",), False)
+    assert (cluster.fleet.order.adopted, cluster.fleet.ended_pairs) == (("slot-00.1",), True)
 
 
 async def test_a_coordinator_that_comes_after_the_last_decision_ends_what_is_left(
@@ -163,7 +163,7 @@ async def test_a_coordinator_that_comes_after_the_last_decision_ends_what_is_lef
     assert await cluster.coordinator(commit)
     assert await cluster.coordinator(forever, "slot-00.1")
     assert cluster.fleet is not None
-    assert (cluster.fleet.order.devices, cluster.fleet.left) == (0, False)
+    assert (cluster.fleet.order.devices, cluster.fleet.ended_pairs) == (0, True)
 
 
 async def test_what_was_scaled_down_while_nobody_was_there_is_scaled_down_then(
@@ -201,6 +201,73 @@ async def test_a_coordinator_that_lost_its_claim_leaves_the_pairs_to_the_one_tha
         await cluster.coordinator(lose)
     assert cluster.fleet is not None
     assert cluster.fleet.left
+
+
+async def test_a_coordinator_that_could_not_write_the_last_decision_leaves_the_pairs(
+    tmp_path: Path,
+) -> None:
+    """In its memory all is decided."""
+    cluster = Cluster(tmp_path)
+
+    async def lose(fleet: Fleet) -> None:
+        lease = await fleet.lease("slot-00.1")
+        claim_run(tmp_path / "run")
+        bundle = a_bundle(tmp_path / "b", lease, "slot-00.1")
+        with (
+            worker_of(fleet) as client,
+            pytest.raises(EmufarmError, match="another coordinator"),
+        ):
+            await asyncio.to_thread(client.commit, lease.token, bundle)
+        await forever(fleet)
+
+    with pytest.raises(EmufarmError, match="run by another coordinator now"):
+        await cluster.coordinator(lose)
+    assert cluster.fleet is not None
+    assert (cluster.fleet.left, cluster.fleet.ended_pairs) == (True, False)
+
+
+async def test_a_coordinator_that_has_left_its_pairs_does_not_seal_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last commit comes in between; who comes next ends the pairs and seals."""
+    cluster = Cluster(tmp_path)
+    leases: list[Lease] = []
+
+    async def interrupt(fleet: Fleet) -> None:
+        leases.append(await fleet.lease("slot-00.1"))
+        cluster.interrupted.set()
+        await forever(fleet)
+
+    async def leave(fleet: Fleet) -> None:
+        fleet.left = True
+        bundle = a_bundle(tmp_path / "b", leases[0], "slot-00.1")
+        with worker_of(fleet) as client:
+            await asyncio.to_thread(client.commit, leases[0].token, bundle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Fleet, "leave", leave)
+        with pytest.raises(RunInterrupted):
+            await cluster.coordinator(interrupt)
+    assert not chain.read(tmp_path / "run" / "journal").sealed
+    assert await cluster.coordinator(forever, "slot-00.1")
+    assert cluster.fleet is not None
+    assert cluster.fleet.ended_pairs
+    assert chain.read(tmp_path / "run" / "journal").sealed
+
+
+async def test_a_coordinator_that_cannot_scale_down_at_its_start_leaves_the_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = Cluster(tmp_path, episodes=3)
+
+    async def resize(fleet: Fleet, devices: int, busy: set[str]) -> None:
+        raise EmufarmError("the API server is away")
+
+    monkeypatch.setattr(Fleet, "resize", resize)
+    with pytest.raises(EmufarmError, match="the API server is away"):
+        await cluster.coordinator(forever, "slot-00.1", "slot-01.1")
+    assert cluster.fleet is not None
+    assert not cluster.fleet.ended_pairs
 
 
 async def test_a_coordinator_that_fails_leaves_its_pairs(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ class DockerPairSettings:
             lock=Path(GIVEN_FOLDER, IMAGE_FILE),
             profile=self.profile,
             boot_s=self.order.boot_s,
+            away_s=self.order.away_s,
         )
         mounts = (Mount(STAGING, self.volume, volume=True), Mount(WORKER_TOKEN, str(token)))
         return self._spec(self.worker, slot, WORKER, arguments.words(), self.network, mounts)

@@ -166,6 +166,7 @@ class PodSettings:
             lock=GIVEN / IMAGE_FILE,
             profile=self.profile.name,
             boot_s=self.order.boot_s,
+            away_s=self.order.away_s,
             exit_file=EXIT_FILE,
         )
 

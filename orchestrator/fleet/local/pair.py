@@ -136,6 +136,7 @@ class LocalPair:
             lock=self._settings.lock,
             profile=self._settings.profile,
             boot_s=self._settings.order.boot_s,
+            away_s=self._settings.order.away_s,
             tied=True,
         )
 
