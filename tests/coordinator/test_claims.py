@@ -20,6 +20,7 @@ from orchestrator.coordinator.messages import Lease, LeaseAnswer, LeaseRequest
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import DeviceQuarantined, Event, SegmentOpened
+from orchestrator.report.verify.run_folder import documents_to_seal, scan
 from tests.coordinator.conftest import SECRETS, Served, aside
 from tests.coordinator.runs import SETTINGS, a_bundle, a_plan
 
@@ -264,3 +265,15 @@ async def test_a_sealed_run_keeps_no_claim_of_its_readers(tmp_path: Path) -> Non
         async with open_run(run, a_plan(0), SETTINGS) as coordinator:
             await coordinator.seal()
     assert [path.name for path in (run / "claims").iterdir()] == ["000001"]
+
+
+async def test_a_reader_of_a_sealed_run_that_is_killed_leaves_a_claim_that_verify_sets_apart(
+    tmp_path: Path,
+) -> None:
+    run = tmp_path / "run"
+    async with open_run(run, a_plan(0), SETTINGS) as coordinator:
+        await coordinator.seal(documents_to_seal(run))
+    claim_run(run)  # and then it was killed
+    found = scan(run)
+    assert found.documents == ["claims/000001", "lock"]
+    assert found.outside == ["claims/000002"]

@@ -8,7 +8,8 @@
     everything else                            the seal: its sha256 is in the journal's last line
 
 Outside the proof is what coordinators before the last one left without a line in the journal:
-bundles, and what was arriving.
+bundles, and what was arriving; and a claim after the last segment, of a coordinator that was killed
+before it wrote anything.
 
 A file that is not in this table was added; a file that the seal or a manifest names and that does
 not exist was removed.
@@ -35,6 +36,7 @@ from ..build import NAME as REPORT
 SECRETS = "secrets"
 _SEGMENT = re.compile(r"\d{6}\.jsonl")
 _BUNDLE = re.compile(r"(?:attempt-\d+|fenced-[0-9a-f]{16})-c(\d+)")
+_CLAIM = re.compile(rf"{CLAIMS}/(\d{{6}})")
 _ARRIVING = re.compile(rf"{INCOMING}/(\d+)")
 # Created whenever a run starts or resumes, and possibly empty.
 _FOLDERS = frozenset({CLAIMS, JOURNAL, EPISODES, INCOMING, SECRETS, "logs", "staging"})
@@ -86,7 +88,16 @@ def scan(run: Path) -> RunFolder:
             found.outside.append(name)
         elif name != REPORT:
             found.documents.append(name)
+    last = _last_segment(found)
+    for name in [each for each in found.documents if _CLAIM.fullmatch(each)]:
+        if int(name.rpartition("/")[2]) > last > 0:
+            found.documents.remove(name)
+            found.outside.append(name)
     return found
+
+
+def _last_segment(found: RunFolder) -> int:
+    return max((int(Path(name).stem) for name in found.segments), default=0)
 
 
 def _add_bundle(found: RunFolder, name: str, own: str) -> None:
@@ -106,7 +117,7 @@ def _add_arriving(found: RunFolder, run: Path, name: str) -> None:
 
 def left_behind(found: RunFolder, journaled: Collection[str]) -> list[str]:
     """The bundles without a line that a coordinator before the last one stored."""
-    last = max((int(Path(name).stem) for name in found.segments), default=0)
+    last = _last_segment(found)
     return [name for name, claim in found.bundles.items() if name not in journaled and claim < last]
 
 
