@@ -3,8 +3,3 @@
 Every call has a time-out and ends in a whole answer or in a DeviceFault. What a fault means for an
 episode is decided elsewhere.
 """
-
-from .faults import DeviceFault
-from .phone import Device
-
-__all__ = ["Device", "DeviceFault"]

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from orchestrator.device import Device
 from orchestrator.device.console import Console
+from orchestrator.device.phone import Device
 from tests.device.fakes import SERIAL, FakeAdb, FakeConsole, answer
 
 FOCUSED = answer("  mCurrentFocus=Window{1 u0 com.x/com.x.Main}\n")

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import pytest
 
-from orchestrator.device import DeviceFault
+from orchestrator.device.faults import DeviceFault
 
 SERIAL = "emulator-5586"
 Script = bytes | Callable[[socket.socket], None]

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.device import Device, DeviceFault
+from orchestrator.device.faults import DeviceFault
+from orchestrator.device.phone import Device
 from orchestrator.farm.simulated_phone import boot, simulated_phone
 from tests.device.fakes import Listening
 from tests.ports import even_port

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from orchestrator.device import Device
 from orchestrator.device.check import CheckFinding, passed, run_check
 from orchestrator.device.expectations import EXPECTATIONS, Expectation
 from orchestrator.device.expectations.expectation import CheckResult, equal
+from orchestrator.device.phone import Device
 from tests.device.fakes import SERIAL, FakeAdb, answer, fail
 
 

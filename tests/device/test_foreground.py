@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.device import Device
 from orchestrator.device.foreground import parse_focus, parse_resumed, parse_rotation
 from orchestrator.device.notifications import Notification, parse_notifications
+from orchestrator.device.phone import Device
 from tests.device.fakes import FakeAdb, answer, reason
 
 FOCUS = "  mCurrentFocus=Window{c63b9b5 u0 com.x/com.x.MainActivity}\n"

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.device import Device, DeviceFault
+from orchestrator.device.faults import DeviceFault
 from orchestrator.device.packages import Launch, Version, parse_launch, parse_version
+from orchestrator.device.phone import Device
 from orchestrator.device.providers import BLOB, Value, parse_rows, quoted
 from orchestrator.device.screen import Display, parse_display
 from orchestrator.device.shell import command_line

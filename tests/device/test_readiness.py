@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.device import Device
+from orchestrator.device.phone import Device
 from orchestrator.device.readiness import missing, wait_ready
 from tests.device.conftest import FOCUSED
 from tests.device.fakes import FakeAdb, answer, fail, hang

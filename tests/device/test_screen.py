@@ -9,7 +9,7 @@ import zlib
 import pytest
 from PIL import Image
 
-from orchestrator.device import Device
+from orchestrator.device.phone import Device
 from orchestrator.device.screen import check_png
 from orchestrator.device.uitree import Bounds, extract_xml, parse_tree
 from tests.device.conftest import Hands

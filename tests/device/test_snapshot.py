@@ -8,7 +8,8 @@ from dataclasses import asdict
 
 import pytest
 
-from orchestrator.device import Device, DeviceFault
+from orchestrator.device.faults import DeviceFault
+from orchestrator.device.phone import Device
 from tests.device.conftest import BOOT_ID, Hands
 from tests.device.fakes import FakeAdb, FakeConsole, answer, fail, hang
 from tests.device.test_screen import picture
