@@ -51,13 +51,18 @@ async def test_a_worker_starts_once_its_phone_is_ready_and_nothing_is_left_of_bo
     ):
         async with asyncio.timeout(PATIENCE_S):
             while states(fleet) != ["running"] * DEVICES:
-                assert (facts, notices) == ([], [])
+                assert (facts, troubles(notices)) == ([], [])
                 await asyncio.sleep(0.2)
         assert len(await resources.living()) == DEVICES
         words = ("pods", "-n", NAMESPACE, "-l", f"emufarm.dev/run={run}")
         pods = (await asyncio.to_thread(cluster.get, *words))["items"]
         assert {pod["spec"]["nodeName"] for pod in pods} == cluster.ready()
         await fleet.end()
-    assert (facts, notices) == ([], [])
+    assert (facts, troubles(notices)) == ([], [])
     assert left(cluster, run) == []
     cluster.kubectl("delete", "farmruns", run, "-n", NAMESPACE)
+
+
+def troubles(notices: list[str]) -> list[str]:
+    """All but what a device waits for that is slow to start, on a busy machine."""
+    return [one for one in notices if " waits: the worker starts" not in one]
