@@ -58,7 +58,7 @@ def verify(builder: ImageBuilder, profile: Profile) -> ImageLock:
 
 def push(builder: ImageBuilder, profile: Profile, name: str) -> tuple[PushedImage, PushedImage]:
     """Push the image and, as NAME-worker, the worker image of this code: a cluster needs both.
-    Their digests are written into the lock."""
+    The lock then has the digests of this pair, and of no earlier one."""
     with build_lock(builder, profile.name):
         try:
             lock = usable_lock(builder, profile)
@@ -70,16 +70,20 @@ def push(builder: ImageBuilder, profile: Profile, name: str) -> tuple[PushedImag
         assert worker.tags
         device = _push(builder, lock.container.tag, f"{name}:{_tag(build_context.tag(profile))}")
         worker_pushed = _push(builder, worker.tags[0], f"{name}-worker:{_tag(worker.tags[0])}")
-        container = replace(
-            lock.container,
-            pushed={**lock.container.pushed, device.name: device.digest},
-            worker_pushed={
-                **lock.container.worker_pushed,
-                worker_pushed.name: worker_pushed.digest,
-            },
-        )
-        write_lock(builder.lock_file(profile), replace(lock, container=container))
+        write_lock(builder.lock_file(profile), pushed_lock(lock, device, worker_pushed))
         return device, worker_pushed
+
+
+def pushed_lock(lock: ImageLock, device: PushedImage, worker: PushedImage) -> ImageLock:
+    """The lock with this pair alone: a cluster runs what was pushed last, and no file says which of
+    several that was."""
+    assert lock.container is not None
+    container = replace(
+        lock.container,
+        pushed={device.name: device.digest},
+        worker_pushed={worker.name: worker.digest},
+    )
+    return replace(lock, container=container)
 
 
 def _tag(name: str) -> str:
