@@ -82,6 +82,7 @@ class Cause(StrEnum):
     # it could not be started
     IMAGE_ERROR = "image_error"
     CONFIG_ERROR = "config_error"
+    PIN_MISMATCH = "pin_mismatch"  # another image than was asked for
     RUNTIME_ERROR = "runtime_error"  # the container runtime failed
     REJECTED = "rejected"  # by the kubelet, after it was bound to a node
     START_TIMEOUT = "start_timeout"
@@ -124,6 +125,8 @@ def loss_reason(cause: Cause) -> Reason:
     """The reason of an attempt whose device was lost by this cause."""
     if cause in (Cause.OUT_OF_MEMORY, Cause.KILLED, Cause.ASKED_TO_STOP):
         return Reason.EMULATOR_KILLED
+    if cause is Cause.PIN_MISMATCH:
+        return Reason.PIN_MISMATCH
     ended = cause in (Cause.CRASHED, Cause.EXITED)
     return Reason.EMULATOR_CRASHED if ended else Reason.HOST_LOST
 

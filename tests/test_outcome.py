@@ -147,5 +147,9 @@ def test_supervisor_and_backend_give_one_exit_code_one_reason(code: int) -> None
     assert judge(None, trouble).reason is loss_reason(exit_cause(code))
 
 
+def test_a_device_of_another_image_is_a_pin_mismatch() -> None:
+    assert loss_reason(Cause.PIN_MISMATCH) is Reason.PIN_MISMATCH
+
+
 def test_a_device_out_of_memory_was_killed() -> None:
     assert loss_reason(Cause.OUT_OF_MEMORY) is Reason.EMULATOR_KILLED

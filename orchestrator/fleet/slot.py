@@ -7,6 +7,7 @@ starts, when the slot is given up, and what is reported of it.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from ..errors import EmufarmError
@@ -14,7 +15,22 @@ from ..outcome import DISRUPTIONS, Cause
 from .fact import DeviceFact, FactKind, OnFact
 
 PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts, doubled each time
+# A device plugin that was restarted needs so long to offer its devices again.
+REJECTED_PAUSE_S, LONGEST_REJECTED_PAUSE_S = 15.0, 60.0
 _MOST_DOUBLINGS = 10
+# No other device would do better. Whoever reports an image error has waited for the image.
+_HOPELESS = frozenset({Cause.CONFIG_ERROR, Cause.IMAGE_ERROR, Cause.PIN_MISMATCH})
+# How many devices in a row may fail to start by the same cause; others count for `starts` alone.
+# Only starts: what a device at work ends by may be its episode's doing, which has attempts of its
+# own and must not cost the run a slot.
+_MOST_FAILED_STARTS = {
+    Cause.REJECTED: 3,
+    Cause.RUNTIME_ERROR: 2,
+    Cause.CRASHED: 2,
+    Cause.OUT_OF_MEMORY: 2,
+    Cause.STORAGE: 2,
+    Cause.DEADLINE: 2,
+}
 
 
 class NoMorePairs(EmufarmError):
@@ -23,7 +39,8 @@ class NoMorePairs(EmufarmError):
 
 class Slot:
     """Counts the starts in a row without a commit, of devices and of workers that crash. After
-    `starts` of them the slot is given up; a disruption that is nobody's fault does not count.
+    `starts` of them the slot is given up, and sooner where the cause says that more are in vain; a
+    disruption that is nobody's fault does not count.
 
     `run_pair` is one pair from its making to its end. It returns True once its worker has left for
     good, and False if the slot should start another pair.
@@ -49,6 +66,7 @@ class Slot:
         self._cause = Cause.UNKNOWN  # of the last trouble
         self._failures = 0  # in a row without a commit
         self._troubles = 0  # likewise, with those that do not count
+        self._failed_starts: Counter[Cause] = Counter()  # since a device started
 
     async def live(self) -> None:
         """Until its worker leaves because all is decided, or until it is given up."""
@@ -69,17 +87,25 @@ class Slot:
 
     @property
     def exhausted(self) -> bool:
-        return self._failures >= self._starts
+        """No further start is worth its time."""
+        if self._cause in _HOPELESS or self._failures >= self._starts:
+            return True
+        most = _MOST_FAILED_STARTS.get(self._cause, self._starts)
+        return self._failed_starts[self._cause] >= most
 
     @property
     def pause_s(self) -> float:
         """Before the next start."""
         doublings = min(max(self._troubles - 1, 0), _MOST_DOUBLINGS)
-        return min(PAUSE_S * 2.0**doublings, LONGEST_PAUSE_S)
+        first, longest = PAUSE_S, LONGEST_PAUSE_S
+        if self._cause is Cause.REJECTED:
+            first, longest = REJECTED_PAUSE_S, LONGEST_REJECTED_PAUSE_S
+        return min(first * 2.0**doublings, longest)
 
     def committed(self) -> None:
         """Its worker committed an attempt, so its devices can work: counting starts again."""
         self._failures = self._troubles = 0
+        self._failed_starts.clear()
 
     def report(self, kind: FactKind, cause: Cause, exit_code: int | None, text: str) -> None:
         self.reason = text.strip() or f"{kind}, exit code {exit_code}"
@@ -88,6 +114,9 @@ class Slot:
         free = cause in DISRUPTIONS and (kind, cause) != ("device_not_started", Cause.ASKED_TO_STOP)
         if not free:  # a device that ends with 143 at every start would be tried for ever
             self._failures += 1
+            self._failed_starts[cause] += 1
+        if kind != "device_not_started":  # it had started
+            self._failed_starts.clear()
         self._on_fact(DeviceFact(self.device, kind, cause, exit_code, self.reason))
 
 

@@ -18,6 +18,7 @@ Pair = Callable[[Slot], Awaitable[bool]]
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "LONGEST_PAUSE_S", 0.0)
+    monkeypatch.setattr(slots, "LONGEST_REJECTED_PAUSE_S", 0.0)
 
 
 def lived(pair: Pair, *, starts: int = 5, first: int = 1) -> tuple[Slot, list[DeviceFact]]:
@@ -85,6 +86,70 @@ def test_a_device_that_was_asked_to_stop_before_it_started_counts() -> None:
     slot, _ = lived(pair, starts=2)
     assert slot.state == "given_up"
     assert slot.device == "slot-00.2"
+
+
+@pytest.mark.parametrize("kind", ["device_lost", "worker_lost", "device_not_started"])
+@pytest.mark.parametrize("cause", [Cause.CONFIG_ERROR, Cause.IMAGE_ERROR, Cause.PIN_MISMATCH])
+def test_after_a_cause_that_no_other_device_would_escape_none_is_started(
+    cause: Cause, kind: FactKind
+) -> None:
+    slot, facts = lived(losing(cause, kind=kind))
+    assert (slot.state, slot.device) == ("given_up", "slot-00.1")
+    assert [fact.kind for fact in facts] == [kind, "slot_given_up"]
+
+
+@pytest.mark.parametrize(
+    ("cause", "most"),
+    [
+        (Cause.RUNTIME_ERROR, 2),
+        (Cause.CRASHED, 2),
+        (Cause.OUT_OF_MEMORY, 2),
+        (Cause.STORAGE, 2),
+        (Cause.DEADLINE, 2),
+        (Cause.REJECTED, 3),
+        (Cause.START_TIMEOUT, 5),
+        (Cause.EXITED, 5),
+        (Cause.KILLED, 5),
+    ],
+)
+def test_a_cause_has_a_bound_of_its_own_for_starts(cause: Cause, most: int) -> None:
+    slot, _ = lived(losing(cause, kind="device_not_started"))
+    assert (slot.state, slot.device) == ("given_up", f"slot-00.{most}")
+    slot, _ = lived(losing(cause, kind="device_not_started", times=most - 1))
+    assert slot.state == "finished"
+
+
+@pytest.mark.parametrize("cause", [Cause.OUT_OF_MEMORY, Cause.CRASHED, Cause.STORAGE])
+def test_an_episode_that_ends_its_device_at_every_attempt_costs_no_slot(cause: Cause) -> None:
+    """It has three attempts, and the next episode commits."""
+    slot, _ = lived(losing(cause, times=3))
+    assert slot.state == "finished"
+
+
+def test_failed_starts_count_in_a_row() -> None:
+    """A device that started in between says that a start is worth its time."""
+    causes = [("device_not_started", Cause.RUNTIME_ERROR), ("device_lost", Cause.KILLED)] * 2
+
+    async def pair(slot: Slot) -> bool:
+        if not causes:
+            return True
+        kind, cause = causes.pop(0)
+        slot.report(kind, cause, None, "")  # type: ignore[arg-type]
+        return False
+
+    slot, _ = lived(pair)
+    assert slot.state == "finished"
+
+
+def test_a_rejected_pod_gives_its_node_time_before_the_next() -> None:
+    slot = Slot(0, 5, 1, losing(Cause.KILLED), lambda fact: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slots, "LONGEST_REJECTED_PAUSE_S", 60.0)
+        pauses = []
+        for _ in range(4):
+            slot.report("device_not_started", Cause.REJECTED, None, "")
+            pauses.append(slot.pause_s)
+    assert pauses == [15.0, 30.0, 60.0, 60.0]
 
 
 def test_a_slot_that_can_have_no_further_pair_is_given_up_at_once() -> None:
