@@ -93,6 +93,11 @@ class PodsByHand:
     notices: list[str] = field(default_factory=list)
     dead_nodes: set[str] = field(default_factory=set)  # whose kubelets confirm nothing
 
+    @property
+    def logs(self) -> Path:
+        """Of its run's folder."""
+        return self.folder.parent / self.run / "logs"
+
     def backend(self) -> KubernetesBackend:
         text = (images_folder() / PROFILE / FILE).read_text()
         return KubernetesBackend(

@@ -12,7 +12,14 @@ import pytest_asyncio
 
 from orchestrator.fleet.kubernetes import names, pair
 from orchestrator.fleet.kubernetes.access import kubeconfig_access
-from orchestrator.fleet.kubernetes.api import PODS, SECRETS, ClusterRefused, Json, ObjectKind
+from orchestrator.fleet.kubernetes.api import (
+    PODS,
+    SECRETS,
+    ClusterRefused,
+    Json,
+    KubernetesApi,
+    ObjectKind,
+)
 from orchestrator.fleet.kubernetes.farm_run import timestamp
 from orchestrator.fleet.kubernetes.pair import is_forbidden
 from orchestrator.outcome import Cause
@@ -50,10 +57,13 @@ async def hand(farm: Cluster, tmp_path: Path) -> AsyncIterator[PodsByHand]:
         yield made
 
 
-def now_evicted() -> Json:
+def disrupted(by: str, **more: Any) -> Json:
+    return status(phase="Failed", conditions=[condition("DisruptionTarget", by)], **more)
+
+
+def now_disrupted(by: str) -> Json:
     """Just now: the cluster takes back what was said minutes ago of a Pod that is still there."""
-    target = condition("DisruptionTarget", "EvictionByEvictionAPI")
-    return {**target, "lastTransitionTime": timestamp()}
+    return {**condition("DisruptionTarget", by), "lastTransitionTime": timestamp()}
 
 
 def lost_device(code: int, reason: str = "Error") -> Json:
@@ -72,7 +82,7 @@ async def test_a_device_that_ends_with_its_evicted_pod_was_evicted_unless_it_cra
     """The kubelet asks its containers to end. Here both are first seen together."""
     async with hand.fleet():
         device = container("device", ended_with(code), restarts=0, started=False)
-        target = now_evicted()
+        target = now_disrupted("EvictionByEvictionAPI")
         state = status(device, conditions=[target])
         await hand.write(await hand.running("slot-00.1"), state)
         assert (await hand.fact()).cause is cause
@@ -85,7 +95,7 @@ async def test_whatever_a_device_ends_with_after_its_pod_was_told_to_go_was_the_
     """Such as a kill at the end of its grace."""
     async with hand.fleet():
         name = await hand.running("slot-00.1")
-        target = now_evicted()
+        target = now_disrupted("EvictionByEvictionAPI")
         await hand.write(name, status(conditions=[target]))
         await asyncio.sleep(0.5)  # it is seen, and its worker has a second to leave
         device = container("device", ended_with(137), restarts=0, started=False)
@@ -122,6 +132,7 @@ async def test_a_crashed_worker_is_restarted_in_its_pod_and_replaced_the_second_
         await hand.write(name, crashed_worker(7))
         fact = await hand.fact()
         assert (fact.kind, fact.cause, fact.exit_code) == ("worker_lost", Cause.EXITED, 7)
+        assert (hand.logs / "slot-00.1.crash-1.pod.json").exists()
         assert [pod["metadata"]["name"] for pod in await hand.pods()] == [name]
         again = container("worker", RUNNING, restarts=2, last=ended_with(137))
         await hand.write(name, status(worker=again))
@@ -151,7 +162,7 @@ async def test_what_no_other_pod_would_do_better_ends_the_slot_with_a_sentence(
 async def test_an_image_that_cannot_be_pulled_is_said_and_given_up_in_time(
     hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.NOTICE_S", 0.1)
     hand.pending_s = 2.0
     async with hand.fleet() as fleet:
         name = await hand.bound("slot-00.1")
@@ -167,7 +178,7 @@ async def test_an_image_that_cannot_be_pulled_is_said_and_given_up_in_time(
 async def test_without_a_node_it_waits_while_another_device_is_at_work(
     hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.NOTICE_S", 0.1)
     hand.pending_s = 1.0
     no_room = condition("PodScheduled", "Unschedulable", "False", "0/2 nodes are available")
     async with hand.fleet(devices=2) as fleet:
@@ -192,29 +203,139 @@ async def test_a_queued_pod_is_waited_for_without_limit(hand: PodsByHand) -> Non
     assert hand.facts.empty()
 
 
+OTHER = IMAGE.replace(DIGEST, "sha256:" + "1" * 64)
+
+
 async def test_another_image_than_was_asked_for_is_no_device(hand: PodsByHand) -> None:
     async with hand.fleet() as fleet:
         name = await hand.bound("slot-00.1")
-        other = IMAGE.replace(DIGEST, "sha256:" + "1" * 64)
-        device = container("device", RUNNING, started=False) | {"imageID": other}
+        device = container("device", RUNNING, started=False) | {"imageID": OTHER}
         waiting = container("worker", {"waiting": {"reason": "PodInitializing"}}, started=False)
         await hand.write(name, status(device, waiting, phase="Pending"))
         fact = await hand.fact()
+        assert (fact.kind, fact.cause) == ("device_not_started", Cause.PIN_MISMATCH)
         assert fact.text.startswith("pin_mismatch")
         await ended(fleet)
+        assert states(fleet) == ["given_up"]
+
+
+@pytest.mark.parametrize("part", ["device", "worker"])
+@pytest.mark.parametrize("adopted", [False, True])
+async def test_another_image_is_noticed_in_a_pod_that_runs_already(
+    hand: PodsByHand, part: str, adopted: bool
+) -> None:
+    state = status(**{part: container(part, RUNNING) | {"imageID": OTHER}})
+    if adopted:
+        async with hand.fleet() as fleet:
+            await hand.running("slot-00.1")
+            await until(lambda: states(fleet) == ["running"])
+            await fleet.leave()
+        await hand.write(names.device_object(hand.run, "slot-00.1"), state)
+    async with hand.fleet(adopt=adopted) as fleet:
+        if not adopted:
+            await hand.write(await hand.bound("slot-00.1"), state)
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause) == ("device_lost", Cause.PIN_MISMATCH)
+        assert f"the {part}'s image is sha256:1111" in fact.text
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+
+
+async def test_a_container_that_the_runtime_cannot_make_is_tried_in_one_other_pod(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while another device is at work."""
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.RUNTIME_S", 0.5)
+    waiting = {"waiting": {"reason": "CreateContainerError", "message": "no shim"}}
+    device = container("device", waiting, started=False) | {"imageID": ""}
+    async with hand.fleet(devices=2) as fleet:
+        await hand.running("slot-00.1")
+        for device_name in ("slot-01.1", "slot-01.2"):
+            name = await hand.bound(device_name)
+            await hand.write(name, status(device, phase="Pending", containerStatuses=[]))
+            fact = await hand.fact()
+            assert (fact.kind, fact.cause) == ("device_not_started", Cause.RUNTIME_ERROR)
+            assert (hand.logs / f"{device_name}.pod.json").exists()
+        await until(lambda: states(fleet) == ["running", "given_up"])
+
+
+@pytest.mark.parametrize("code", [126, 127])
+async def test_a_worker_whose_program_cannot_be_run_ends_its_slot(
+    hand: PodsByHand, code: int
+) -> None:
+    async with hand.fleet() as fleet:
+        await hand.write(await hand.running("slot-00.1"), crashed_worker(code))
+        fact = await hand.fact()
+        assert (fact.kind, fact.cause, fact.exit_code) == ("worker_lost", Cause.CONFIG_ERROR, code)
+        await ended(fleet)
+        assert states(fleet) == ["given_up"]
+
+
+async def test_a_phone_that_is_not_ready_in_time_leaves_its_status_and_counts_for_its_node(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.BOOT_GRACE_S", -59.5)
+    device = container("device", RUNNING, started=False)
+    waiting = container("worker", {"waiting": {"reason": "PodInitializing"}}, started=False)
+    async with hand.fleet(starts=9):
+        for number in (1, 2, 3):
+            name = await hand.bound(f"slot-00.{number}")
+            await hand.write(name, status(device, waiting, phase="Pending"))
+            fact = await hand.fact()
+            assert (fact.kind, fact.cause) == ("device_not_started", Cause.START_TIMEOUT)
+            assert (hand.logs / f"slot-00.{number}.pod.json").exists()
+        await until(lambda: any("node-x is avoided" in line for line in hand.notices))
 
 
 async def test_pods_of_a_lost_node_are_removed_by_force(hand: PodsByHand) -> None:
-    """Its kubelet will never confirm their end."""
+    """At once: its kubelet will never confirm their end."""
     hand.dead_nodes.add("node-x")
     async with hand.fleet():
         name = await hand.running("slot-00.1")
-        target = condition("DisruptionTarget", "DeletionByTaintManager")
+        target = now_disrupted("DeletionByTaintManager")
         await hand.write(name, status(conditions=[target]))
         await hand.api.delete(PODS, name)
-        fact = await hand.fact()
-        assert (fact.kind, fact.cause) == ("device_lost", Cause.NODE_LOST)
-        await hand.made("slot-00.2")
+        async with asyncio.timeout(pair.REMOVE_S / 2):
+            fact = await hand.fact()
+            assert (fact.kind, fact.cause) == ("device_lost", Cause.NODE_LOST)
+            await hand.made("slot-00.2")
+
+
+async def test_a_pod_that_a_finalizer_holds_is_reported_when_it_has_ended(
+    hand: PodsByHand,
+) -> None:
+    """Before the lease expires, so that the attempt has the cause."""
+    hand.template["metadata"]["finalizers"] = ["example.org/held"]
+    async with hand.fleet():
+        name = await hand.running("slot-00.1")
+        await hand.write(name, disrupted("EvictionByEvictionAPI"))
+        async with asyncio.timeout(pair.REMOVE_S / 2):
+            assert (await hand.fact()).cause is Cause.EVICTED
+            await hand.made("slot-00.2")
+    held = [line for line in hand.notices if "example.org/held" in line]
+    assert any(name in line for line in held)
+    for one in await hand.pods():
+        about = {"metadata": {"finalizers": None}}
+        await hand.api.patch(PODS, one["metadata"]["name"], about)
+    while await hand.pods():  # noqa: ASYNC110 - the server removes it in its own time
+        await asyncio.sleep(0.05)
+
+
+async def test_pods_that_are_taken_before_they_start_end_their_slot_in_time(
+    hand: PodsByHand,
+) -> None:
+    """Each is free, and all together have the pending time-out."""
+    hand.pending_s = 3.0
+    async with hand.fleet(starts=1) as fleet:
+        number = 0
+        while states(fleet) != ["given_up"]:
+            number += 1
+            async with asyncio.timeout(60):
+                name = await hand.bound(f"slot-00.{number}")
+            await hand.write(name, {**disrupted("PreemptionByScheduler"), "containerStatuses": []})
+            assert (await hand.fact()).cause is Cause.PREEMPTED
+            await asyncio.sleep(0.5)
+        assert number > 1
 
 
 async def test_a_pod_that_somebody_deletes_is_replaced(hand: PodsByHand) -> None:
@@ -223,6 +344,7 @@ async def test_a_pod_that_somebody_deletes_is_replaced(hand: PodsByHand) -> None
         await hand.api.delete(PODS, name)
         fact = await hand.fact()
         assert (fact.kind, fact.cause) == ("device_lost", Cause.REMOVED)
+        assert (hand.logs / "slot-00.1.pod.json").exists()
         await hand.made("slot-00.2")
 
 
@@ -236,8 +358,8 @@ async def test_a_node_is_avoided_after_three_faults_in_a_row(hand: PodsByHand) -
         assert pod is not None
         affinity = pod["spec"]["affinity"]["nodeAffinity"]
         (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-        (rule,) = term["matchExpressions"]
-        assert (rule["operator"], rule["values"]) == ("NotIn", ["node-x"])
+        rule = {"key": "metadata.name", "operator": "NotIn", "values": ["node-x"]}
+        assert term["matchFields"] == [rule]
         assert any("node-x is avoided" in line for line in hand.notices)
 
 
@@ -274,6 +396,29 @@ async def test_pods_outlive_their_coordinator_and_are_adopted_by_the_next(
     assert hand.facts.empty()
 
 
+async def test_pods_that_have_not_started_and_those_whose_worker_restarts_are_adopted_too(
+    hand: PodsByHand,
+) -> None:
+    booting = container("device", RUNNING, started=False)
+    not_yet = container("worker", {"waiting": {"reason": "PodInitializing"}}, started=False)
+    waiting = {"waiting": {"reason": "CrashLoopBackOff"}}
+    restarting = container("worker", waiting, restarts=1, last=ended_with(7))
+    async with hand.fleet(devices=3) as fleet:
+        name = await hand.bound("slot-00.1")
+        await hand.write(name, status(booting, not_yet, phase="Pending"))
+        await hand.write(await hand.running("slot-01.1"), status(worker=restarting))
+        await hand.made("slot-02.1")
+        await until(lambda: states(fleet) == ["starting", "running", "starting"])
+        await fleet.leave()
+    before = {pod["metadata"]["uid"] for pod in await hand.pods()}
+    async with hand.backend().resources(hand.logs.parent, print, adopt=True) as resources:
+        assert await resources.living() == ("slot-00.1", "slot-01.1", "slot-02.1")
+    async with hand.fleet(devices=3, adopt=True) as fleet:
+        await hand.write(name, status())
+        await until(lambda: states(fleet)[0] == "running")
+        assert {pod["metadata"]["uid"] for pod in await hand.pods()} == before
+
+
 async def test_an_api_server_that_is_away_costs_no_device(hand: PodsByHand, farm: Cluster) -> None:
     async with hand.fleet() as fleet:
         name = await hand.running("slot-00.1")
@@ -286,26 +431,24 @@ async def test_an_api_server_that_is_away_costs_no_device(hand: PodsByHand, farm
         await hand.made("slot-00.2")
 
 
-def pods_are_refused(hand: PodsByHand) -> bool:
-    """A quota counts once the server has computed it and its admission has seen that."""
-    pod = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
-        "spec": hand.template["spec"],
-    }  # fmt: skip
+def refusal(hand: PodsByHand) -> str:
+    """What the server says to a Pod of this run."""
+    about = {"name": "probe", "labels": {names.RUN: hand.run}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": hand.template["spec"]}
     with hand.access.client() as http:
-        answer = http.post(f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", json=pod)
-    return "exceeded quota" in answer.text
+        return http.post(f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All", json=pod).text
 
 
 async def test_a_quota_is_waited_for(hand: PodsByHand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair.NOTICE_S", 0.1)
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.NOTICE_S", 0.1)
     hand.pending_s = 3.0
     quota = {
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"},
         "spec": {"hard": {"pods": "0"}},
     }  # fmt: skip
     await hand.api.create(QUOTAS, quota)
-    await until(lambda: pods_are_refused(hand))
+    # It counts once the server has computed it and its admission has seen that.
+    await until(lambda: "exceeded quota" in refusal(hand))
     try:
         async with hand.fleet() as fleet:
             await ended(fleet)
@@ -315,6 +458,67 @@ async def test_a_quota_is_waited_for(hand: PodsByHand, monkeypatch: pytest.Monke
     assert any("exceeded quota" in line for line in hand.notices)
     fact = await hand.fact()
     assert (fact.kind, fact.cause) == ("device_not_started", Cause.UNSCHEDULABLE)
+
+
+async def test_a_pod_that_cannot_be_made_although_the_server_answers_has_the_pending_time(
+    hand: PodsByHand, farm: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An admission webhook that fails is answered with 500; the server's words are told."""
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.NOTICE_S", 0.1)
+    hand.pending_s = 3.0
+    chosen = {"matchLabels": {names.RUN: hand.run}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    webhook = {
+        "name": "away.example.org", "clientConfig": {"url": "https://127.0.0.1:9/"},
+        "rules": [{**rule, "resources": ["pods"]}], "objectSelector": chosen,
+        "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 2,
+    }  # fmt: skip
+    kind = "ValidatingWebhookConfiguration"
+    farm.apply({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+        "metadata": {"name": hand.run}, "webhooks": [webhook],
+    })  # fmt: skip
+    await until(lambda: "failed calling webhook" in refusal(hand))
+    try:
+        async with hand.fleet() as fleet:
+            await ended(fleet)
+            assert states(fleet) == ["given_up"]
+    finally:
+        farm.kubectl("delete", kind, hand.run)
+    assert any("waits" in line and "failed calling webhook" in line for line in hand.notices)
+    fact = await hand.fact()
+    assert (fact.kind, fact.cause) == ("device_not_started", Cause.ENGINE_AWAY)
+
+
+async def test_a_secret_that_a_quota_had_no_time_to_count_is_made_all_the_same(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a 409 does not say that it exists."""
+    create, refused = KubernetesApi.create, ClusterRefused(409, "try again", "Conflict")
+    refusals = [refused]
+
+    async def conflicting(api: KubernetesApi, kind: ObjectKind, body: Json) -> Json:
+        if kind == SECRETS and refusals:
+            raise refusals.pop()
+        return await create(api, kind, body)
+
+    monkeypatch.setattr(KubernetesApi, "create", conflicting)
+    async with hand.fleet():
+        name = await hand.made("slot-00.1")
+        assert await hand.api.get(SECRETS, name) is not None
+    assert refusals == []
+    assert hand.facts.empty()
+
+
+async def test_a_refusal_has_the_servers_word_for_it(hand: PodsByHand) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": hand.run}}
+    await hand.api.create(SECRETS, secret)
+    try:
+        with pytest.raises(ClusterRefused) as found:
+            await hand.api.create(SECRETS, secret)
+    finally:
+        await hand.api.delete(SECRETS, hand.run)
+    assert (found.value.status, found.value.exists, found.value.passing) == (409, True, False)
 
 
 async def test_a_pod_that_admission_refuses_is_refused_with_its_sentence(hand: PodsByHand) -> None:

@@ -1,7 +1,7 @@
 """Fleets of Pods on real nodes whose containers are stand-ins.
 
-Their staging is on a volume that this machine sees: a stand-in counts its deeds there, and writes
-what it prints, so that both outlive its Pod.
+Their staging is on a volume that this machine sees, and on that volume a stand-in counts its deeds
+and writes what it prints, so that both outlive its Pod.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tests.fleet.docker_trial import docker, small_profile, stand_in
 from tests.pins.a_lock import LOCK
 
 CLAIM = "trial-staging"
+OUTPUTS = "outputs"  # a folder of the volume, beside those of runs
 PROBE = "import socket; socket.create_connection(('127.0.0.1', 5600), 1)"
 
 
@@ -82,10 +83,13 @@ class PodsTrial(Trial):
             else volume
             for volume in spec["volumes"]
         ]
+        worker = spec["containers"][0]
+        worker["volumeMounts"].append({"name": "staging", "mountPath": "/trial"})
+        worker["env"].append({"name": "TRIAL", "value": f"/trial/{OUTPUTS}/{self.run.name}"})
         return dict(template)
 
     def output(self, slot: str) -> str:
-        path = self._volume / self.run.name / f"{slot}.output"
+        path = self._volume / OUTPUTS / self.run.name / f"{slot}.output"
         return path.read_text() if path.exists() else ""
 
     async def working(self, *devices: str) -> None:

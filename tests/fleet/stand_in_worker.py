@@ -96,8 +96,8 @@ def main(arguments: list[str]) -> int:
     options = dict(zip(arguments[1::2], arguments[2::2], strict=False))
     staging, count = Path(options["--staging"]), Path(options["--staging"], "deeds")
     if exit_file := options.get("--exit-file", ""):
-        slot = staging.parent / options["--device"].rpartition(".")[0]
-        staging.mkdir(parents=True, exist_ok=True)
+        slot = Path(os.environ["TRIAL"], options["--device"].rpartition(".")[0])
+        slot.parent.mkdir(parents=True, exist_ok=True)
         output.append(slot.with_suffix(".output"))
         count = slot.with_suffix(".deeds")
     deed, *words = deed_of(options["--coordinator"], count)

@@ -144,9 +144,9 @@ class KubernetesAgents:
                 self._watch.add(await self._patiently(create, deadline))
                 return
             except ClusterRefused as error:
-                if error.status == 409:  # made by a request whose answer was lost
+                if error.exists:  # made by a request whose answer was lost
                     return
-                if "exceeded quota" not in str(error) or deadline.passed:
+                if not error.passing or deadline.passed:
                     raise
             await asyncio.sleep(deadline.share(PAUSE_S))
             self._require(device)

@@ -48,11 +48,22 @@ class ClusterAway(EmufarmError):
 
 
 class ClusterRefused(EmufarmError):
-    """The API server refused the request; repeating it would not help."""
+    """The API server refused the request; repeating it would not help, unless it is `passing`."""
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, reason: str = "") -> None:
         super().__init__(text)
         self.status = status
+        self.reason = reason  # one word of the server's
+
+    @property
+    def exists(self) -> bool:
+        """There is an object of this name: perhaps made by a request whose answer was lost."""
+        return self.reason == "AlreadyExists"
+
+    @property
+    def passing(self) -> bool:
+        """A quota is used up, or others of its objects were made at the same moment."""
+        return self.reason == "Conflict" or "exceeded quota" in str(self)
 
 
 class KubernetesApi:
@@ -113,12 +124,15 @@ class KubernetesApi:
             if error.status != httpx.codes.NOT_FOUND:
                 raise
 
-    async def watch(self, kind: ObjectKind, selector: str, version: str) -> AsyncIterator[Json]:
+    async def watch(
+        self, kind: ObjectKind, selector: str, version: str, fields: str = ""
+    ) -> AsyncIterator[Json]:
         """What changes after this version, for some minutes. ClusterRefused with the status 410
         where the server has forgotten the version."""
         query = {
-            "watch": "1", "labelSelector": selector, "resourceVersion": version,
-            "timeoutSeconds": str(WATCH_S), "allowWatchBookmarks": "true",
+            "watch": "1", "labelSelector": selector, "fieldSelector": fields,
+            "resourceVersion": version, "timeoutSeconds": str(WATCH_S),
+            "allowWatchBookmarks": "true",
         }  # fmt: skip
         timeout = httpx.Timeout(SILENCE_S, connect=10.0)
         try:
@@ -180,9 +194,10 @@ class KubernetesApi:
 
 def _refusal(answer: httpx.Response) -> ClusterAway | ClusterRefused:
     try:
-        text = str(answer.json()["message"])
-    except (ValueError, KeyError, TypeError):
-        text = answer.text[:500] or f"status {answer.status_code}"
+        status = answer.json()
+        text, reason = str(status["message"]), str(status.get("reason"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        text, reason = answer.text[:500] or f"status {answer.status_code}", ""
     if answer.status_code in _AWAY:
         return ClusterAway(f"the cluster's API server does not answer now: {text}")
-    return ClusterRefused(answer.status_code, text)
+    return ClusterRefused(answer.status_code, text, reason)

@@ -6,13 +6,14 @@ They outlive the coordinator that made them. A successor lists those that live, 
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from ...coordinator.messages import slot_of
 from ...errors import EmufarmError
 from ...events.notify import Notify
 from ...files import json_bytes
@@ -23,11 +24,12 @@ from ..container_layout import STAGING
 from ..fact import DeviceFact, OnFact
 from ..fleet import SlotFleet
 from ..port import FleetOrder
-from ..slot import Slot
-from . import names
+from ..slot import Slot, device_numbers
+from . import names, staging
 from .access import ClusterAccess
 from .agents import KubernetesAgents
 from .api import PODS, SECRETS, Json, KubernetesApi
+from .farm_run import FARM_RUNS
 from .nodes import NodeHistory
 from .pair import KubernetesPair, PairContext, StartFailed
 from .pod_spec import AgentPodImage, PodSettings, given_files
@@ -51,6 +53,7 @@ class KubernetesBackend:
     seal_s: float = 60.0
     pending_s: float = 600.0
     agent: AgentPodImage | None = None  # where the agent comes in one
+    staging: Path = Path(STAGING)  # of all runs, where it is on a volume that all Pods share
     name: str = "kubernetes"
 
     def resources(self, run: Path, notify: Notify, *, adopt: bool = False) -> KubernetesResources:
@@ -79,6 +82,7 @@ class KubernetesResources:
         try:
             if not self._adopt:
                 await self._clear()
+            await self._clear_staging()
         except BaseException:
             await self._api.__aexit__()
             raise
@@ -90,8 +94,7 @@ class KubernetesResources:
             # right to them.
             if not self._left.is_set() and (self._ended.is_set() or not self._adopt):
                 await self._clear()
-                with suppress(OSError):  # it is not there, or has something that nobody could send
-                    await asyncio.to_thread(Path(STAGING, self._run).rmdir)
+                await asyncio.to_thread(staging.release, self._backend.staging / self._run)
         except EmufarmError as error:
             self._notify(f"something of this run stays in the cluster: {error}")
         finally:
@@ -108,6 +111,7 @@ class KubernetesResources:
             profile=backend.profile,
             given=given_files(json_bytes(backend.lock.as_json()).decode(), backend.profile_text),
             order=order,
+            shared=backend.staging,
         )
         watch = PodWatch(self._api, names.run_selector(self._run), self._notify)
         agents = None
@@ -123,16 +127,19 @@ class KubernetesResources:
         return SlotFleet(KubernetesPairs(context, self._ended), order, on_fact)
 
     async def living(self) -> tuple[str, ...]:
-        found = []
+        """Those of every Pod that is not gone: one that is queued or boots has its place, and a
+        worker that is started again in its Pod holds its lease. One for each slot, the latest."""
+        found: dict[str, int] = {}
         for pod in await self._pods(DEVICE):
-            view = read_pod(pod)
-            if view.device_started and view.worker_running and view.gone is None:
-                found.append(pod["metadata"]["labels"][names.DEVICE])
-        return tuple(sorted(found))
+            device = str(pod["metadata"]["labels"][names.DEVICE])
+            if read_pod(pod).gone is None:
+                slot, number = slot_of(device), device_numbers(device)[1]
+                found[slot] = max(found.get(slot, 0), number)
+        return tuple(sorted(f"{slot}.{number}" for slot, number in found.items()))
 
     def staged(self, living: Collection[str]) -> list[Path]:
         """On the shared volume, where the templates have one."""
-        found = sorted(Path(STAGING, self._run).glob("slot-*.*"))
+        found = sorted((self._backend.staging / self._run).glob("slot-*.*"))
         return [folder for folder in found if folder.name not in living]
 
     async def describe_loss(self, device: str) -> DeviceFact:
@@ -150,6 +157,22 @@ class KubernetesResources:
         """Nothing is brought here: what a dead Pod's worker had sealed on a shared volume is sent
         when its Pod has ended."""
         return False
+
+    async def _clear_staging(self) -> None:
+        """What deleted runs left on the shared volume goes, as nobody else looks there."""
+        place, namespace = self._backend.staging, self._api.namespace
+        if not place.is_dir():
+            return
+        try:
+            found = await asyncio.to_thread(staging.owners, place)
+            runs, _ = await self._api.listed(FARM_RUNS, "")  # later than their folders
+            alive = {staging.owner_of(namespace, one["metadata"]["uid"]) for one in runs}
+            for name in staging.orphans(found, namespace, alive):
+                await asyncio.to_thread(shutil.rmtree, place / name)
+            own = staging.owner_of(namespace, self._backend.owner["uid"])
+            await asyncio.to_thread(staging.claim, place / self._run, own)
+        except (EmufarmError, OSError) as error:
+            self._notify(f"the shared staging {place} cannot be tidied: {error}")
 
     async def _pods(self, component: str) -> list[Json]:
         return (await self._api.listed(PODS, names.run_selector(self._run, component)))[0]

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from ...outcome import Cause
+
 MOST_FAULTS = 3  # in a row
+# What a node may be to blame for. Others are the doing of a scheduler, a queue or a person, the
+# device's own limits, or the run's configuration.
+_NODE_FAULTS = frozenset(
+    {
+        Cause.KILLED, Cause.CRASHED, Cause.EXITED, Cause.UNUSABLE, Cause.START_TIMEOUT,
+        Cause.RUNTIME_ERROR, Cause.REJECTED, Cause.NODE_LOST, Cause.UNKNOWN,
+    }
+)  # fmt: skip
 _AVOIDED = " is avoided: devices failed there in a row"
 
 
@@ -25,9 +35,9 @@ class NodeHistory:
     def avoided(self) -> frozenset[str]:
         return frozenset(node for node, count in self._faults.items() if count >= MOST_FAULTS)
 
-    def fault(self, node: str) -> bool:
-        """A device failed there; whether the node is avoided because of it."""
-        if not node:
+    def fault(self, node: str, cause: Cause) -> bool:
+        """A device or its worker failed there; whether the node is avoided because of it."""
+        if not node or cause not in _NODE_FAULTS:
             return False
         self._faults[node] = self._faults.get(node, 0) + 1
         return self._faults[node] == MOST_FAULTS

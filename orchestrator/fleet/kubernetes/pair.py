@@ -21,7 +21,7 @@ from typing import Any
 from ...errors import EmufarmError
 from ...events.notify import Notify
 from ...files import write_atomically
-from ...outcome import Cause
+from ...outcome import DISRUPTIONS, Cause
 from ...worker.arguments import WorkerExit
 from ..fact import FactKind
 from ..slot import NoMorePairs, Slot
@@ -29,20 +29,17 @@ from . import names
 from .agents import KubernetesAgents
 from .api import PODS, SECRETS, ClusterAway, ClusterRefused, Json, KubernetesApi
 from .nodes import NodeHistory, avoidance
+from .pair_start import StartEnd, StartPatience
 from .pod_spec import PodSettings
-from .pod_status import ContainerEnd, PodView, read_pod
-from .staging import send_left
+from .pod_status import ContainerEnd, PodView, held_by, read_pod
+from .staging import make_room, send_left
 from .watch import PodWatch
 
 REMOVE_S = 45.0  # a Pod's grace, and some more for the kubelet to report its end
-NOTICE_S = 10.0  # a Pod that waits for longer is worth a sentence
-SLOW_S = 60.0  # likewise one that simply starts: images may be large
 START_LOOK_S = 2.0  # between two looks at a Pod that starts
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 10.0  # before a Pod is made once more, doubled each time
 LOOK_S = 30.0  # between two looks at a Pod that does not change
-QUOTA_S = 2.0  # before the next try where the namespace's quota is used up
 FORBIDDEN_S = 30.0  # for an API server that was just started to know its roles
-BOOT_GRACE_S = 10.0  # the worker reports a slow boot itself; this is for a probe that never passes
 MOST_CRASHES = 2  # of workers in one Pod: from then on the kubelet pauses before a restart
 _LINES = 40
 _GONE = ContainerEnd(Cause.REMOVED, None, "its Pod is gone: somebody deleted it")
@@ -64,6 +61,8 @@ class PairContext:
     senders: ThreadPoolExecutor  # for what dead workers had sealed
     agents: KubernetesAgents | None = None  # where the run's agent comes in an image
     placed: dict[str, str] = field(default_factory=dict)  # device at work -> its node
+    # slot -> since when it waits for a Pod that starts
+    waiting: dict[str, float] = field(default_factory=dict)
 
 
 class KubernetesPair:
@@ -73,9 +72,13 @@ class KubernetesPair:
         self._api, self._watch = context.api, context.watch
         self._device = slot.device
         self._name = names.device_object(context.settings.run, slot.device)
-        self._noticed = ""
         self._avoided: frozenset[str] = frozenset()  # the nodes that its Pod may not be on
+        self._pod: Json = {}  # as it was seen last
+        since = context.waiting.setdefault(slot.name, time.monotonic())
+        boot_s = context.settings.order.boot_s
+        self._patience = StartPatience(since, context.pending_s, boot_s)
         self._stays = False  # for a successor
+        self._held = False  # by finalizers, and somebody was told
         self._force = False  # its node does not answer: nobody will ever confirm its end
 
     async def run(self) -> bool:
@@ -98,51 +101,67 @@ class KubernetesPair:
 
     async def _adopt_or_make(self) -> Json | None:
         """Its Pod; None where one of this name is ending: the slot's next has another name."""
-        since, pause = time.monotonic(), FIRST_PAUSE_S
+        asked = time.monotonic()
         await self._watch.answers()
+        since, pause = time.monotonic(), FIRST_PAUSE_S
+        self._wait_from(self._patience.since + since - asked)
         while True:
+            making = False
             try:
                 if pod := self._watch.pod(self._name) or await self._api.get(PODS, self._name):
                     self._watch.add(pod)
                     return pod if read_pod(pod).gone is None else None  # a predecessor's
+                making = True
                 return await _whole(self._make())
-            except ClusterAway:
-                await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-                pause = min(2 * pause, LONGEST_PAUSE_S)
+            except ClusterAway as error:
+                if making:  # it reads and does not write: an admission webhook fails
+                    await self._wait(Cause.ENGINE_AWAY, str(error))
+                else:
+                    self._wait_from(time.monotonic())
             except ClusterRefused as error:
-                if error.status == 409:  # made by a request whose answer was lost
-                    continue
-                if is_forbidden(error) and time.monotonic() - since < FORBIDDEN_S:
-                    await asyncio.sleep(QUOTA_S)
-                    continue
-                if "exceeded quota" not in str(error):
-                    self._report("device_not_started", Cause.CONFIG_ERROR, None, str(error))
-                    raise NoMorePairs(str(error)) from error
-                self._wait(ContainerEnd(Cause.UNSCHEDULABLE, None, str(error)), since)
-                await asyncio.sleep(QUOTA_S)
+                if error.passing:
+                    await self._wait(Cause.UNSCHEDULABLE, str(error))
+                elif not error.exists and not (
+                    is_forbidden(error) and time.monotonic() - since < FORBIDDEN_S
+                ):
+                    await self._fail(ContainerEnd(Cause.CONFIG_ERROR, None, str(error)))
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, LONGEST_PAUSE_S)
 
     async def _make(self) -> Json:
         settings, device = self._context.settings, self._device
         self._avoided = self._context.nodes.avoided
         pod = settings.pod(device, self._avoided)
+        await self._make_room()
         try:
             await self._api.create(SECRETS, settings.secret(device, secrets.token_urlsafe(24)))
         except ClusterRefused as error:
-            if error.status != 409:
+            if not error.exists:
                 raise
         made = await self._api.create(PODS, pod)
         self._watch.add(made)
         return made
 
+    async def _make_room(self) -> None:
+        staging = self._context.settings.staging(self._device)
+        if not self._context.settings.shared.is_dir():
+            return
+        try:
+            await asyncio.to_thread(make_room, staging)
+        except OSError as error:
+            self._context.notify(f"{staging} cannot be made: {error}")
+
     async def _keep(self, pod: Json | None) -> bool:
         """Until the pair has ended."""
         first = read_pod(pod or {})  # a predecessor has reported what had ended before
-        crashes, since, hurt = first.worker_ends, time.monotonic(), 0.0
-        booting, taken = 0.0, False
+        crashes, hurt, taken = first.worker_ends, 0.0, False
         view = first
         while pod is not None:
-            view, now = read_pod(pod), time.monotonic()
+            self._pod, view, now = pod, read_pod(pod), time.monotonic()
             wait_s = LOOK_S
+            if wrong := self._context.settings.other_images(view.images):
+                await self._conclude(view, ContainerEnd(Cause.PIN_MISMATCH, None, wrong), wrong)
+                return False
             left = view.worker_end.left if view.worker_end and not view.worker_running else None
             if left == WorkerExit.ALL_DECIDED:
                 return True
@@ -154,71 +173,74 @@ class KubernetesPair:
                 wait_s = hurt + self._context.seal_s - now
                 unreachable = view.gone is not None and view.gone.cause is Cause.NODE_LOST
                 if not view.worker_running or unreachable or wait_s <= 0:
-                    return await self._lost(pod, view, device_lost=device_lost and not taken)
+                    return await self._lost(view, device_lost=device_lost and not taken)
             elif view.worker_ends > crashes:
                 crashes = view.worker_ends
                 await self._crashed(view)
                 if self._slot.exhausted or crashes - first.worker_ends >= MOST_CRASHES:
                     return False
+            elif view.queued:
+                self._slot.state = "queued"
+                self._wait_from(now)
             elif view.waiting is not None:
-                self._slot.state = "queued" if view.queued else "starting"
-                since = now if view.queued else since
-                booting = booting or (now if "device" in view.images else 0.0)
-                self._check_start(view, since, booting)
+                self._slot.state = "starting"
+                await self._check_start(view, now)
                 wait_s = START_LOOK_S
             else:
                 self._slot.state = "running"
                 self._context.placed[self._device] = view.node
+                self._context.waiting.pop(self._slot.name, None)
             pod = await self._watch.changed(self._name, pod, wait_s)
-        kind: FactKind = "device_lost" if view.waiting is None else "device_not_started"
         end = view.gone or _GONE
-        await self._conclude(kind, end, end.text)
+        await self._conclude(view, end, end.text)
         return False
 
-    def _check_start(self, view: PodView, since: float, booting: float) -> None:
-        """NoMorePairs where waiting is in vain."""
+    async def _check_start(self, view: PodView, now: float) -> None:
+        """StartFailed or NoMorePairs where waiting is in vain."""
         waiting = view.waiting
         assert waiting is not None
-        wanted = self._context.settings.device_image.rpartition("@")[2]
-        ran = view.images.get("device", wanted)
-        if ran != wanted:
-            text = f"pin_mismatch: the device's image is {ran}, and {wanted} was asked for"
-            self._report("device_not_started", Cause.IMAGE_ERROR, None, text)
-            raise NoMorePairs(text)
-        if waiting.hopeless:
-            self._report("device_not_started", waiting.cause, None, waiting.text)
-            raise NoMorePairs(waiting.text)
-        boot_s = self._context.settings.order.boot_s + BOOT_GRACE_S
-        if booting and time.monotonic() - booting > boot_s and not view.device_started:
-            text = f"the phone was not ready after {boot_s:.0f} s"
-            self._report("device_not_started", Cause.START_TIMEOUT, None, text)
-            raise StartFailed(text)
-        if view.queued:
-            return
         if waiting.cause is Cause.UNSCHEDULABLE and self._avoided:
             self._context.nodes.forget()
             raise StartFailed("no other node takes it: the avoided ones are tried again")
-        if waiting.cause is not Cause.UNKNOWN or not booting or view.device_started:
-            self._wait(ContainerEnd(waiting.cause, None, waiting.text), since)
+        self._notice(waiting.cause, waiting.text, now)
+        end = self._patience.judge(view, now, at_work=bool(self._context.placed))
+        await self._end_start(end)
 
-    def _wait(self, why: ContainerEnd, since: float) -> None:
-        """Say why, once; NoMorePairs where no device is at work and the time for that is over."""
-        waited = time.monotonic() - since
-        patience = SLOW_S if why.cause is Cause.UNKNOWN else NOTICE_S
-        if waited > patience and why.text != self._noticed:
-            self._noticed = why.text
-            self._context.notify(f"{self._device} waits: {why.text}")
-        if waited > self._context.pending_s and not self._context.placed:
-            self._report("device_not_started", why.cause, None, why.text)
-            raise NoMorePairs(f"{why.text} (for {waited:.0f} s, and no device is at work)")
+    async def _wait(self, cause: Cause, text: str) -> None:
+        """NoMorePairs where no device is at work and the time for that is over."""
+        now, at_work = time.monotonic(), bool(self._context.placed)
+        self._notice(cause, text, now)
+        await self._end_start(self._patience.pending(cause, text, now, at_work=at_work))
+
+    def _notice(self, cause: Cause, text: str, now: float) -> None:
+        if self._patience.notice(cause, text, now):
+            self._context.notify(f"{self._device} waits: {text}")
+
+    def _wait_from(self, now: float) -> None:
+        """The time until now does not count."""
+        self._patience.since = self._context.waiting[self._slot.name] = now
+
+    async def _end_start(self, end: StartEnd | None) -> None:
+        if end is None:
+            return
+        text = end.text
+        if end.cause is Cause.START_TIMEOUT:
+            text = await self._with_log(text, "device")
+        await self._fail(ContainerEnd(end.cause, None, text), last=end.last)
+
+    async def _fail(self, end: ContainerEnd, *, last: bool = False) -> None:
+        await self._save()
+        self._report("device_not_started", end, end.text)
+        raise NoMorePairs(end.text) if last else StartFailed(end.text)
 
     async def _crashed(self, view: PodView) -> None:
-        assert view.worker_end is not None
+        """The kubelet starts it again, and keeps the last end only."""
         end = view.worker_end
-        text = await self._with_log(end.text, "worker")
-        self._report("worker_lost", end.cause, end.exit_code, text)
+        assert end is not None
+        await self._save(f".crash-{view.worker_ends}")
+        self._report("worker_lost", end, await self._with_log(end.text, "worker"))
 
-    async def _lost(self, pod: Json, view: PodView, *, device_lost: bool) -> bool:
+    async def _lost(self, view: PodView, *, device_lost: bool) -> bool:
         """Report it once its worker has left, or was stopped: what it seals until then counts.
         `device_lost`: before its Pod was told to go, which ends the device too."""
         end = ContainerEnd(Cause.UNUSABLE, None, "its worker found it unusable")
@@ -229,22 +251,23 @@ class KubernetesPair:
         orderly = end.cause is Cause.ASKED_TO_STOP or end.exit_code == 0
         if view.gone is not None and (not device_lost or orderly):
             end = view.gone
-        started = view.waiting is None
         self._force = view.gone is not None and view.gone.cause is Cause.NODE_LOST
         # A dead node's kubelet has no log to give, and asking it takes long.
         text = end.text if self._force else await self._with_log(end.text, "device")
-        await self._save(pod)
-        await self._conclude("device_lost" if started else "device_not_started", end, text)
-        if self._context.nodes.fault(view.node):
-            self._context.notify(avoidance(view.node))
-        if not started and view.waiting is not None and view.waiting.hopeless:
-            raise NoMorePairs(text)
+        await self._conclude(view, end, text)
         return False
 
-    async def _conclude(self, kind: FactKind, end: ContainerEnd, text: str) -> None:
+    async def _conclude(self, view: PodView, end: ContainerEnd, text: str) -> None:
+        """NoMorePairs where Pods are taken away for too long, each before it started."""
+        await self._save()
         await self._remove()
         await self._send_left()
-        self._report(kind, end.cause, end.exit_code or None, text)
+        self._report("device_not_started" if view.waiting else "device_lost", end, text)
+        if view.waiting and end.cause in DISRUPTIONS:
+            at_work = bool(self._context.placed)
+            vain = self._patience.pending(end.cause, end.text, time.monotonic(), at_work=at_work)
+            if vain is not None:
+                raise NoMorePairs(vain.text)
 
     async def _send_left(self) -> None:
         """What it had sealed, where staging is on a shared volume. In threads of its own: a commit
@@ -261,17 +284,25 @@ class KubernetesPair:
         log = log or await self._api.log_tail(self._name, container, _LINES)
         return f"{text}\n{log}".strip()
 
-    async def _save(self, pod: Json) -> None:
+    async def _save(self, which: str = "") -> None:
         """Its whole status: the cluster forgets it with the Pod."""
-        content = json.dumps({"spec": pod.get("spec"), "status": pod.get("status")}, indent=2)
-        path = self._context.logs / f"{self._device}.pod.json"
+        if not self._pod:
+            return
+        parts = {"spec": self._pod.get("spec"), "status": self._pod.get("status")}
+        path = self._context.logs / f"{self._device}{which}.pod.json"
         try:
-            await asyncio.to_thread(write_atomically, path, [content.encode()])
+            content = json.dumps(parts, indent=2).encode()
+            await asyncio.to_thread(write_atomically, path, [content])
         except OSError as error:
             self._context.notify(f"the status of {self._name} cannot be kept: {error}")
 
-    def _report(self, kind: FactKind, cause: Cause, code: int | None, text: str) -> None:
-        self._slot.report(kind, cause, code, text)
+    def _report(self, kind: FactKind, end: ContainerEnd, text: str) -> None:
+        self._slot.report(kind, end.cause, end.exit_code or None, text)
+        if end.cause not in DISRUPTIONS:  # it is counted: its time is not
+            self._context.waiting.pop(self._slot.name, None)
+        node = read_pod(self._pod).node
+        if self._context.nodes.fault(node, end.cause):
+            self._context.notify(avoidance(node))
 
     async def _remove(self) -> None:
         """Nothing of it is left: asked first, then by force. A worker that is asked gives its lease
@@ -283,6 +314,7 @@ class KubernetesPair:
                 await self._api.delete(PODS, self._name, grace)
                 await self._api.delete(SECRETS, self._name)
                 if await self._gone(max(until, time.monotonic() + 1.0)):
+                    self._tell_held()
                     return
                 grace = 0
             except ClusterAway as error:
@@ -298,12 +330,20 @@ class KubernetesPair:
                 return
 
     async def _gone(self, until: float) -> bool:
+        """Also where only a finalizer keeps it: nothing of it runs."""
         pod = self._watch.pod(self._name)
         while pod is not None and (left := until - time.monotonic()) > 0:
+            if held_by(pod):
+                return True
             pod = await self._watch.changed(self._name, pod, 0.5 if self._force else left)
             if self._force:
                 break
-        return pod is None
+        return pod is None or bool(held_by(pod))
+
+    def _tell_held(self) -> None:
+        if (holders := held_by(self._watch.pod(self._name) or {})) and not self._held:
+            self._held = True
+            self._context.notify(f"the Pod {self._name} has ended, and {holders} keep it")
 
 
 def is_forbidden(error: ClusterRefused) -> bool:

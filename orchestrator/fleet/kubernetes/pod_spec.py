@@ -24,12 +24,11 @@ from ..port import FleetOrder
 from ..slot import device_numbers
 from . import names
 from .api import Json
-from .pod_status import AGENT
+from .pod_status import AGENT, DEVICE, WORKER
 
 GIVEN = Path("/run/worker")  # all that a worker is given
 WORKER_TOKEN = "worker.token"
 EXIT_FILE = Path("/dev/termination-log")  # the kubelet makes it the worker's last message
-_HOSTNAME = "kubernetes.io/hostname"
 # An agent is one program from beginning to end, and nothing inside its Pod says which run this is:
 # without a hostname of its own, the name of the Pod would.
 _AGENT_LAWS = {
@@ -60,6 +59,7 @@ class PodSettings:
     profile: Profile
     given: Mapping[str, str]  # file name -> content, of every device's Secret: lock and profile
     order: FleetOrder
+    shared: Path = Path(STAGING)  # where this process sees the workers' staging, if it is a claim
 
     def pod(self, device: str, avoided: Collection[str] = ()) -> Json:
         """`avoided` are nodes that it must not be on. UsageError where the template lacks a part
@@ -95,9 +95,18 @@ class PodSettings:
             "stringData": {**self.given, **tokens},
         }
 
+    def other_images(self, digests: Mapping[str, str]) -> str:
+        """The sentence where a container runs another image than was asked for; "" where none."""
+        for name, image in ((DEVICE, self.device_image), (WORKER, self.worker_image)):
+            wanted = image.rpartition("@")[2]
+            ran = digests.get(name, wanted)
+            if ran != wanted:
+                return f"pin_mismatch: the {name}'s image is {ran}, and {wanted} was asked for"
+        return ""
+
     def staging(self, device: str) -> Path:
-        """Where its worker keeps attempts; on a shared volume it is this device's alone."""
-        return Path(STAGING, self.run, device)
+        """Where this process sees what its worker keeps."""
+        return self.shared / self.run / device
 
     def _filled(self, body: Json, device: str, avoided: Collection[str]) -> Json:
         spec: Json = body["spec"]
@@ -114,6 +123,9 @@ class PodSettings:
         _named(spec["volumes"], "device-disk").setdefault("emptyDir", {}).setdefault(
             "sizeLimit", f"{self._disk_mb}Mi"
         )
+        if _named(spec["volumes"], "staging").get("emptyDir") is None:
+            # A claim of many devices and runs: a worker must not read another's leases.
+            _named(worker["volumeMounts"], "staging")["subPath"] = f"{self.run}/{device}"
         name = names.device_object(self.run, device)
         for volume in ("given-device", "given-worker"):
             secret = _named(spec["volumes"], volume)["secret"]
@@ -162,7 +174,7 @@ class PodSettings:
             device=device,
             control_port=CONTROL_PORT,
             control_token_file=GIVEN / CONTROL_TOKEN,
-            staging=self.staging(device),
+            staging=Path(STAGING),
             lock=GIVEN / IMAGE_FILE,
             profile=self.profile.name,
             boot_s=self.order.boot_s,
@@ -188,9 +200,12 @@ def _named(parts: list[Json], name: str) -> Json:
 
 
 def _avoid(spec: Json, nodes: Collection[str]) -> None:
-    """Added to every term that there is: terms are alternatives."""
-    rule = {"key": _HOSTNAME, "operator": "NotIn", "values": sorted(nodes)}
+    """Added to every term that there is: terms are alternatives. By the nodes' names, of which the
+    API takes one in a rule; their label kubernetes.io/hostname may be another."""
+    rules = [
+        {"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in sorted(nodes)
+    ]
     affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
     required = affinity.setdefault("requiredDuringSchedulingIgnoredDuringExecution", {})
     for term in required.setdefault("nodeSelectorTerms", [{}]):
-        term["matchExpressions"] = [*(term.get("matchExpressions") or []), rule]
+        term["matchFields"] = [*(term.get("matchFields") or []), *rules]

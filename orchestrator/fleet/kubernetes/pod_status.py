@@ -185,6 +185,16 @@ def _unbound(spec: _Json, status: _Json) -> tuple[bool, Waiting | None]:
     return False, None
 
 
+def held_by(pod: Mapping[str, Any]) -> list[str]:
+    """The finalizers that keep a Pod whose end is confirmed, by its kubelet or by force."""
+    metadata = _map(pod, "metadata")
+    confirmed = metadata.get("deletionGracePeriodSeconds") == 0
+    finalizers = metadata.get("finalizers")
+    if not (metadata.get("deletionTimestamp") and confirmed and isinstance(finalizers, list)):
+        return []
+    return [str(each) for each in finalizers]
+
+
 def start_trouble(pod: Mapping[str, Any], name: str) -> Waiting | None:
     """Why this container of a Pod does not run; None where it does."""
     spec, status = _map(pod, "spec"), _map(pod, "status")

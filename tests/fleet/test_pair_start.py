@@ -1,0 +1,75 @@
+"""How long a Pod may take to start."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.fleet.kubernetes.pair_start import StartEnd, StartPatience
+from orchestrator.fleet.kubernetes.pod_status import read_pod
+from orchestrator.outcome import Cause
+from tests.fleet.test_pod_status import (
+    NOT_YET,
+    RUNNING,
+    backing_off,
+    container,
+    pod,
+    starting,
+    unbound,
+)
+
+PENDING_S, BOOT_S = 600.0, 120.0
+PULLED = {"imageID": f"r/phone@sha256:{'a' * 64}"}
+
+
+def judged(made: dict[str, object], *times: float, at_work: bool) -> StartEnd | None:
+    """At the last of these times, and looked at at all of them."""
+    patience, end = StartPatience(0.0, PENDING_S, BOOT_S), None
+    for now in times:
+        end = patience.judge(read_pod(made), now, at_work=at_work)
+    return end
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_a_container_that_the_runtime_cannot_make_has_20_seconds(at_work: bool) -> None:
+    """Also while other devices are at work: they prove nothing for this Pod."""
+    made = starting(backing_off("CreateContainerError", "no shim"))
+    assert judged(made, 100.0, 119.0, at_work=at_work) is None
+    end = judged(made, 100.0, 121.0, at_work=at_work)
+    assert end is not None
+    assert (end.cause, end.last) == (Cause.RUNTIME_ERROR, False)
+    assert "no shim" in end.text
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_an_image_that_cannot_be_pulled_has_the_pending_time(at_work: bool) -> None:
+    made = starting(backing_off("ImagePullBackOff", "403"))
+    assert judged(made, 0.0, PENDING_S, at_work=at_work) is None
+    end = judged(made, 0.0, PENDING_S + 1, at_work=at_work)
+    assert end is not None
+    assert end.cause is Cause.IMAGE_ERROR
+
+
+def test_without_a_node_it_waits_without_limit_while_another_device_is_at_work() -> None:
+    made = unbound("Unschedulable", "0/3 nodes")
+    assert judged(made, 0.0, 10 * PENDING_S, at_work=True) is None
+    end = judged(made, 0.0, PENDING_S + 1, at_work=False)
+    assert end is not None
+    assert (end.cause, end.last) == (Cause.UNSCHEDULABLE, True)
+    assert "for 601 s, and no device is at work" in end.text
+
+
+def test_a_phone_boots_from_when_its_image_is_there() -> None:
+    device = {**container("device", RUNNING), "started": False}
+    made = pod(device, container("worker", NOT_YET), phase="Pending")
+    assert judged(made, 500.0, 629.0, at_work=False) is None
+    end = judged(made, 500.0, 631.0, at_work=False)
+    assert end == StartEnd(Cause.START_TIMEOUT, "the phone was not ready after 130 s")
+
+
+def test_why_it_waits_is_said_once_for_each_reason() -> None:
+    patience = StartPatience(0.0, PENDING_S, BOOT_S)
+    assert not patience.notice(Cause.UNSCHEDULABLE, "no room", 5.0)
+    assert not patience.notice(Cause.UNKNOWN, "it starts", 50.0)
+    assert patience.notice(Cause.UNSCHEDULABLE, "no room", 50.0)
+    assert not patience.notice(Cause.UNSCHEDULABLE, "no room", 60.0)
+    assert patience.notice(Cause.IMAGE_ERROR, "403", 61.0)
