@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 from kubernetes import client, config
+from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION, KubeConfigMerger
 
 from ...errors import UsageError
 
@@ -29,6 +30,7 @@ class ClusterAccess:
     server: str
     namespace: str  # the context's own; "" where it names none
     configuration: Any
+    proxy: str = ""  # "" where the server is reached directly
 
     def client(self, path: str = "") -> httpx.Client:
         """For requests below this path."""
@@ -43,6 +45,7 @@ class ClusterAccess:
             "auth": _TokenAuth(self.configuration),
             "timeout": ANSWER_S,
             "trust_env": False,
+            "proxy": self.proxy or None,
             "limits": httpx.Limits(max_connections=64, max_keepalive_connections=16),
         }
 
@@ -58,6 +61,8 @@ class _TokenAuth(httpx.Auth):
             settings = self._configuration.auth_settings()
         except (config.ConfigException, OSError) as error:
             raise httpx.TransportError(f"no token is to be had: {error}") from error
+        if name := self._configuration.tls_server_name:  # its certificate is for another name
+            request.extensions["sni_hostname"] = name
         for setting in settings.values():
             request.headers[setting["key"]] = setting["value"]
         yield request
@@ -70,13 +75,29 @@ def kubeconfig_access(context: str = "", kubeconfig: Path | None = None) -> Clus
     try:
         contexts, active = config.list_kube_config_contexts(file)
         config.load_kube_config(file, wanted, client_configuration=configuration)
-    except (config.ConfigException, OSError) as error:
+        chosen = next((one for one in contexts if one["name"] == context), active)["context"]
+        namespace = str(chosen.get("namespace") or "")
+        proxy = _proxy(file, chosen["cluster"])
+    except Exception as error:
+        why = " ".join(str(error).split()) or repr(error)
+        if not isinstance(error, config.ConfigException | OSError):
+            why = f"the kubeconfig is malformed: {why}"
         raise UsageError(
-            f"no cluster can be reached: {error}; name one with KUBECONFIG and --context"
+            f"no cluster can be reached: {why}; name one with KUBECONFIG and --context"
         ) from error
-    chosen = next((one for one in contexts if one["name"] == context), active)
-    namespace = str((chosen.get("context") or {}).get("namespace") or "")
-    return ClusterAccess(configuration.host.rstrip("/"), namespace, configuration)
+    if proxy and not proxy.startswith(("http://", "https://")):
+        raise UsageError(
+            f"the kubeconfig's proxy-url {proxy} is not supported: name one that begins with "
+            "http:// or https://"
+        )
+    return ClusterAccess(configuration.host.rstrip("/"), namespace, configuration, proxy)
+
+
+def _proxy(file: str | None, cluster: str) -> str:
+    """The package does not read it."""
+    merged = KubeConfigMerger(file or KUBE_CONFIG_DEFAULT_LOCATION).config
+    found = merged["clusters"].get_with_name(cluster)["cluster"]
+    return str(found.safe_get("proxy-url") or "")
 
 
 def pod_access() -> ClusterAccess:
