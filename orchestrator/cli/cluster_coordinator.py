@@ -10,8 +10,10 @@ from typing import Annotated
 
 import typer
 
+from ..errors import EmufarmError, RunInterrupted, UsageError
 from ..farm.cluster.coordinate import LINGER_S, PodArguments, coordinate
 from ..farm.run_events import Journaled, Notice, RunEvent
+from .exit_codes import Exit
 
 
 def cluster_coordinator(
@@ -32,10 +34,20 @@ def cluster_coordinator(
     Example: emufarm cluster-coordinator nightly-7 --url http://10.96.0.7:8080 --folder /farm
     --secrets /run/secrets/emufarm --port 8080 --pending-timeout 600
     """
-    coordinate(
-        PodArguments(run, url, folder, secrets, port, pending_timeout, linger, serve_only, resume),
-        print_event,
+    arguments = PodArguments(
+        run, url, folder, secrets, port, pending_timeout, linger, serve_only, resume
     )
+    try:
+        coordinate(arguments, print_event)
+    except (EmufarmError, OSError) as error:
+        print_event(Notice(str(error)))
+        raise typer.Exit(_code(error)) from error
+
+
+def _code(error: Exception) -> Exit:
+    if isinstance(error, RunInterrupted):
+        return Exit.INTERRUPTED
+    return Exit.USAGE if isinstance(error, UsageError) else Exit.INFRASTRUCTURE
 
 
 def print_event(event: RunEvent) -> None:

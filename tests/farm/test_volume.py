@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.farm.cluster.volume import used_share, watch_volume
@@ -27,12 +28,32 @@ async def test_leasing_stops_at_90_percent_and_goes_on_below_88(tmp_path: Path) 
         texts.append(text)
 
     loop = asyncio.get_running_loop()
-    watching = asyncio.create_task(watch_volume(tmp_path, paused, change, share, 0.0))
+    watching = asyncio.create_task(watch_volume(tmp_path, paused, change, texts.append, share, 0.0))
     await asyncio.wait_for(done.wait(), 30)
     watching.cancel()
     assert told == [(True, True), (False, False)]
     assert "90% full: nothing more is leased" in texts[0]
     assert "has room again (87% used)" in texts[1]
+
+
+async def test_a_volume_that_does_not_answer_is_told_once_and_watched_on(tmp_path: Path) -> None:
+    stale = OSError("stale")
+    shares: Iterator[float | OSError] = iter([stale, stale, 0.5, stale, 0.95])
+    paused = asyncio.Event()
+    told: list[str] = []
+
+    def share(folder: Path) -> float:
+        found = next(shares, 0.95)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    watching = asyncio.create_task(
+        watch_volume(tmp_path, paused, lambda full, text: None, told.append, share, 0.0)
+    )
+    await asyncio.wait_for(paused.wait(), 30)
+    watching.cancel()
+    assert told == ["how full the run's volume is cannot be seen: stale"] * 2
 
 
 def test_a_real_folder_has_a_share(tmp_path: Path) -> None:

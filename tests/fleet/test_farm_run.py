@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchestrator.fleet.kubernetes.farm_run import RunStanding, status
+from orchestrator.fleet.kubernetes.farm_run import UNREADABLE, RunStanding, status
 
 T0, T1 = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 
@@ -55,6 +55,24 @@ def test_a_condition_keeps_its_time_until_it_changes() -> None:
     third = status("a-run", RunStanding("Complete", "all is decided", T1), None, second, "later")
     assert conditions(third) == conditions(second)
     assert (third["pulled"], third["pulledAt"]) == (True, T1)
+
+
+def test_a_run_that_goes_on_after_a_pull_is_not_pulled_any_more() -> None:
+    """What a merge patch does not name stays: the old time would count for the new evidence."""
+    pulled = status("a-run", RunStanding("Failed", "", T0), None, {}, T0)
+    resumed = status("a-run", RunStanding("Running"), None, pulled, T1)
+    assert (resumed["pulled"], resumed["pulledAt"]) == (False, None)
+
+
+def test_conditions_say_of_which_generation_they_are() -> None:
+    body = status("a-run", RunStanding("Running"), None, {}, T0, 3)
+    assert [one["observedGeneration"] for one in body["conditions"]] == [3, 3]
+
+
+def test_a_run_that_nobody_can_read_says_so_in_its_condition() -> None:
+    """A command that follows it need not start another coordinator."""
+    found = conditions(status("a-run", RunStanding("Failed", "x", "", UNREADABLE), None, {}, T0))
+    assert found["Failed"][:2] == ("True", "Unreadable")
 
 
 def test_a_cancelled_run_has_failed() -> None:

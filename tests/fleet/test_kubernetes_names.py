@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from orchestrator.errors import UsageError
 from orchestrator.fleet.kubernetes import names
@@ -23,6 +26,21 @@ def test_another_name_is_refused(name: str) -> None:
 def test_a_name_that_an_object_of_another_run_has_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="objects of another run"):
         names.require_run_name(name)
+
+
+def test_no_run_has_the_name_of_an_object_of_the_farm() -> None:
+    """Of a kind that runs have too: it would be taken for the run's."""
+    kinds = {"Secret", "Service", "PersistentVolumeClaim", "NetworkPolicy", "Job", "Pod"}
+    found = {
+        one["metadata"]["name"].removeprefix("emufarm-")
+        for path in (Path(__file__).parents[2] / "k8s").rglob("*.yaml")
+        for one in yaml.safe_load_all(path.read_text())
+        if one and one.get("kind") in kinds
+    }
+    assert found == {"coordinator", "default-deny", "staging"}
+    for name in found:
+        with pytest.raises(UsageError, match=f"emufarm-{name} is an object of the farm itself"):
+            names.require_run_name(name)
 
 
 def test_objects_of_two_runs_have_different_names() -> None:

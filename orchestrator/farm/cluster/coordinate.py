@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...coordinator.chain import JournalBroken
 from ...coordinator.credentials import Secrets, WorkerKey
 from ...coordinator.finished_run import FinishedRun
 from ...coordinator.intake import Intake, taking
@@ -26,8 +27,15 @@ from ...files import read_secret
 from ...fleet.kubernetes import names
 from ...fleet.kubernetes.access import ClusterAccess, pod_access
 from ...fleet.kubernetes.api import PODS, ClusterAway, Json, KubernetesApi
-from ...fleet.kubernetes.farm_run import FARM_RUNS, RunStanding, ended_standing, timestamp
+from ...fleet.kubernetes.farm_run import (
+    FARM_RUNS,
+    UNREADABLE,
+    RunStanding,
+    ended_standing,
+    timestamp,
+)
 from ...fleet.kubernetes.nodes import is_avoidance
+from ...fleet.kubernetes.pod_status import AGENT, DEVICE
 from ...fleet.kubernetes.run_objects import ADMIN, KEY
 from ...plan.store import FILE as PLAN
 from ...plan.store import read_plan
@@ -104,28 +112,45 @@ class PodCoordinator:
     async def run(self, asked: asyncio.Event) -> None:
         async with KubernetesApi(self._access) as api:
             came = await self._take_documents(api, asked)
-            farm_run = await self._farm_run(api)
+            farm_run = await self._farm_run(api, asked)
             async with FarmRunKeeper(api, farm_run, self._notify) as keeper:
                 self._keeper = keeper
                 if not came:
                     text = f"the run's documents did not come within {INTAKE_S:.0f} s"
-                    keeper.event("Failed", text)
-                    await keeper.stand(RunStanding("Failed", text))
+                    await self._fail(api, keeper, RunStanding("Failed", text))
                     return
                 standing = ended_standing(farm_run)
-                if standing is None or self._arguments.resume:
+                pulled_at = standing.pulled_at if standing else ""
+                if self._arguments.resume:
                     standing = None
-                    if not self._arguments.serve_only:
+                try:
+                    if standing is None and not self._arguments.serve_only:
                         standing = await self._execute(farm_run, keeper, asked)
-                await self._serve(keeper, standing, asked)
+                    await self._serve(keeper, standing, asked)
+                except (JournalBroken, UsageError) as error:
+                    if isinstance(error.__cause__, OSError):
+                        raise  # the volume may answer the next coordinator
+                    failed = RunStanding("Failed", str(error), pulled_at, UNREADABLE)
+                    await self._fail(api, keeper, failed)
+
+    async def _fail(self, api: KubernetesApi, keeper: FarmRunKeeper, failed: RunStanding) -> None:
+        """Another coordinator would find the same. Nobody else would end the run's devices."""
+        self._notify(f"the run has failed: {failed.message}")
+        keeper.event("Failed", failed.message)
+        try:
+            for component in (DEVICE, AGENT):
+                selector = names.run_selector(self._arguments.run, component)
+                for pod in (await api.listed(PODS, selector))[0]:
+                    await api.delete(PODS, pod["metadata"]["name"])
+        except EmufarmError as error:
+            self._notify(f"devices of the run stay in the cluster: {error}")
+        await keeper.stand(failed)
 
     async def _take_documents(self, api: KubernetesApi, asked: asyncio.Event) -> bool:
-        """Whether they came; somebody may have given up meanwhile."""
+        """Whether they came; somebody may have given up meanwhile. An ended run has them."""
         intake = Intake(self._folder, DOCUMENTS)
-        if intake.whole.is_set():
+        if intake.whole.is_set() or self._arguments.serve_only:
             return True
-        if self._arguments.serve_only:
-            raise UsageError(f"{self._folder} has no run to serve")
         async with taking(intake, self._secrets, HOST, self._arguments.port):
             checking = asyncio.create_task(self._check(api, intake))
             try:
@@ -140,7 +165,7 @@ class PodCoordinator:
         """What a run would fail of is said before its documents are sent."""
         while True:
             try:
-                found = await self._farm_run(api)
+                found = await self._find(api)
                 await api.listed(PODS, names.run_selector(self._arguments.run))
                 wanted = found["spec"]["version"]
                 if wanted != __version__:
@@ -160,16 +185,24 @@ class PodCoordinator:
                 break
         intake.checked = True
 
-    async def _farm_run(self, api: KubernetesApi) -> Json:
+    async def _farm_run(self, api: KubernetesApi, asked: asyncio.Event) -> Json:
+        told = ""
         while True:
             try:
-                found = await api.get(FARM_RUNS, self._arguments.run)
-                if found is None:
-                    raise EmufarmError(f"the FarmRun {self._arguments.run} is gone")
-                return found
+                return await self._find(api)
             except ClusterAway as error:
-                self._notify(str(error))
-                await asyncio.sleep(_PAUSE_S)
+                if told != str(error):
+                    told = str(error)
+                    self._notify(told)
+            await _first(_PAUSE_S, asked.wait())
+            if asked.is_set():
+                raise RunInterrupted("stopped while the API server was away")
+
+    async def _find(self, api: KubernetesApi) -> Json:
+        found = await api.get(FARM_RUNS, self._arguments.run)
+        if found is None:
+            raise EmufarmError(f"the FarmRun {self._arguments.run} is gone")
+        return found
 
     async def _execute(
         self, farm_run: Mapping[str, Any], keeper: FarmRunKeeper, asked: asyncio.Event
@@ -191,7 +224,7 @@ class PodCoordinator:
             job = replace(job, devices=0)
         keeper.follow_spec(on_spec)
         volume = asyncio.create_task(
-            watch_volume(self._folder, lasting.paused, self._volume_changed)
+            watch_volume(self._folder, lasting.paused, self._volume_changed, self._notify)
         )
         keeper.standing = RunStanding("Running")
         try:
@@ -211,6 +244,8 @@ class PodCoordinator:
     ) -> None:
         """The ended run, until somebody has pulled it. How it ended is found out where it is not on
         record."""
+        if not (self._folder / PLAN).is_file():
+            raise UsageError(f"{self._folder} has no run to serve")
         plan = await asyncio.to_thread(read_plan, self._folder / PLAN)
         finished = await asyncio.to_thread(FinishedRun, self._folder, plan, self._notices)
         if standing is None and finished.view()["sealed"]:

@@ -10,7 +10,6 @@ from typing import Any, Self
 from ...errors import EmufarmError
 from ...events.notify import Notify
 from ...fleet.kubernetes import farm_run as objects
-from ...fleet.kubernetes import names
 from ...fleet.kubernetes.api import EVENTS, ClusterAway, ClusterRefused, Json, KubernetesApi
 from ...fleet.kubernetes.farm_run import FARM_RUNS, RunStanding
 
@@ -31,6 +30,8 @@ class FarmRunKeeper:
         self._written: Json = dict(farm_run.get("status") or {})
         self._tasks: set[asyncio.Task[None]] = set()
         self._events: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()  # else an older status could come last, and stay
+        self._generation = int(farm_run["metadata"].get("generation") or 0)  # that was read last
         self.standing = objects.ended_standing(farm_run) or RunStanding()
         self.view: Callable[[], Mapping[str, Any]] | None = None
 
@@ -88,25 +89,33 @@ class FarmRunKeeper:
             await asyncio.sleep(EVERY_S)
 
     async def _write(self) -> None:
-        body = self._body()
-        await self._api.patch(FARM_RUNS, self._name, {"status": body}, "status")
-        self._written = body
+        async with self._writing:
+            body = self._body()
+            await self._api.patch(FARM_RUNS, self._name, {"status": body}, "status")
+            self._written = body
 
     def _body(self) -> Json:
         view = self.view() if self.view is not None else None
-        return objects.status(self._name, self.standing, view, self._written, objects.timestamp())
+        return objects.status(
+            self._name, self.standing, view, self._written, objects.timestamp(), self._generation
+        )
 
     async def _follow(self, on_spec: Callable[[Mapping[str, Any]], None]) -> None:
-        selector, pause = names.run_selector(self._name), FIRST_PAUSE_S
+        own, pause = f"metadata.name={self._name}", FIRST_PAUSE_S
+
+        def read(farm_run: Json) -> None:
+            self._generation = int(farm_run["metadata"].get("generation") or 0)
+            on_spec(farm_run["spec"])
+
         while True:
             try:
-                found, version = await self._api.listed(FARM_RUNS, selector)
+                found, version = await self._api.listed(FARM_RUNS, "", own)
                 for one in found:
-                    on_spec(one["spec"])
+                    read(one)
                 pause = FIRST_PAUSE_S
-                async for event in self._api.watch(FARM_RUNS, selector, version):
+                async for event in self._api.watch(FARM_RUNS, "", version, own):
                     if event["type"] in ("ADDED", "MODIFIED"):
-                        on_spec(event["object"]["spec"])
+                        read(event["object"])
             except (ClusterAway, ClusterRefused):
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))

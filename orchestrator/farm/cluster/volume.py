@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from ...events.notify import Notify
+
 FULL, ROOM = 0.90, 0.88  # shares that are used; between the two nothing changes
 LOOK_S = 10.0
 
@@ -22,12 +24,23 @@ async def watch_volume(
     folder: Path,
     paused: asyncio.Event,
     on_change: Callable[[bool, str], None],
+    notify: Notify,
     share: Callable[[Path], float] = used_share,
     look_s: float = LOOK_S,
 ) -> None:
-    """For ever. `on_change` gets whether leasing stops, and the sentence for it."""
+    """For ever. `on_change` gets whether leasing stops, and the sentence for it. A volume that does
+    not answer is told once, and looked at again: a network's volume may come back."""
+    told = ""
     while True:
-        used = await asyncio.to_thread(share, folder)
+        try:
+            used = await asyncio.to_thread(share, folder)
+            told = ""
+        except OSError as error:
+            if told != str(error):
+                told = str(error)
+                notify(f"how full the run's volume is cannot be seen: {error}")
+            await asyncio.sleep(look_s)
+            continue
         if used >= FULL and not paused.is_set():
             paused.set()
             on_change(

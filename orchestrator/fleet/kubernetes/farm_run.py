@@ -17,6 +17,7 @@ MESSAGE_LIMIT = 1000  # characters
 
 RunPhase = Literal["Pending", "Running", "Paused", "Complete", "Failed", "Cancelled"]
 _FAILED = ("Failed", "Cancelled")
+UNREADABLE = "Unreadable"  # the run's folder is, for every coordinator: no other can serve it
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class RunStanding:
     phase: RunPhase = "Pending"
     message: str = ""
     pulled_at: str = ""  # "" where nobody has all of it
+    reason: str = ""  # of its condition, where the phase does not say it: UNREADABLE
 
 
 def ended_standing(farm_run: Mapping[str, Any]) -> RunStanding | None:
@@ -78,19 +80,19 @@ def ended_standing(farm_run: Mapping[str, Any]) -> RunStanding | None:
 
 def status(
     run: str, standing: RunStanding, view: Mapping[str, Any] | None, before: Mapping[str, Any],
-    now: str,
+    now: str, generation: int = 0,
 ) -> Json:  # fmt: skip
-    """`view` is the coordinator's, None before there is one; `before` the status that is there: a
-    condition that has not changed keeps its time."""
+    """The merge patch of it. `view` is the coordinator's, None before there is one; `before` the
+    status that is there: a condition that has not changed keeps its time. `generation`: of the
+    FarmRun whose spec was read last."""
     body: Json = {
         "phase": standing.phase,
         "message": standing.message[:MESSAGE_LIMIT],
         "selector": names.run_selector(run, "device"),
         "pulled": bool(standing.pulled_at),
-        "conditions": _conditions(standing, before.get("conditions") or [], now),
+        "pulledAt": standing.pulled_at or None,  # None removes it: a resumed run has more to pull
+        "conditions": _conditions(standing, before.get("conditions") or [], now, generation),
     }
-    if standing.pulled_at:
-        body["pulledAt"] = standing.pulled_at
     if view is not None:
         counts = view["device_counts"]
         ended = standing.phase in ("Complete", *_FAILED)
@@ -107,7 +109,9 @@ def status(
     return body
 
 
-def _conditions(standing: RunStanding, before: Sequence[Json], now: str) -> list[Json]:
+def _conditions(
+    standing: RunStanding, before: Sequence[Json], now: str, generation: int
+) -> list[Json]:
     times = {one.get("type"): one for one in before}
     complete, failed = standing.phase == "Complete", standing.phase in _FAILED
     made = []
@@ -116,7 +120,8 @@ def _conditions(standing: RunStanding, before: Sequence[Json], now: str) -> list
         old = times.get(kind) or {}
         since = old.get("lastTransitionTime") if old.get("status") == state else None
         made.append({
-            "type": kind, "status": state, "reason": standing.phase,
+            "type": kind, "status": state, "reason": standing.reason or standing.phase,
+            "observedGeneration": generation,
             "message": standing.message[:MESSAGE_LIMIT] if holds else "",
             "lastTransitionTime": since or now,
         })  # fmt: skip

@@ -11,6 +11,7 @@ COMPONENT = "app.kubernetes.io/component"
 PART_OF = {"app.kubernetes.io/part-of": "emufarm"}
 # How the names of a run's other objects go on: another run's name must not.
 _TAKEN = re.compile(r".*-(agent|slot-\d+-\d+)")
+_OF_THE_FARM = ("coordinator", "default-deny", "staging")  # objects of k8s/ are called so
 _RUN_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 
 
@@ -20,6 +21,11 @@ def require_run_name(name: str) -> None:
         raise UsageError(
             f"{name!r} is no name for a run on a cluster: give at most 40 small letters, digits "
             "and hyphens, with a letter or digit at both ends"
+        )
+    if name in _OF_THE_FARM:
+        raise UsageError(
+            f"{name!r} is no name for a run on a cluster: {run_object(name)} is an object of the "
+            "farm itself; choose another with --run"
         )
     if _TAKEN.fullmatch(name):
         raise UsageError(
