@@ -20,6 +20,7 @@ from orchestrator.fleet.kubernetes import names
 from orchestrator.fleet.kubernetes.access import ClusterAccess, kubeconfig_access
 from orchestrator.fleet.kubernetes.api import PODS, Json, KubernetesApi, ObjectKind
 from orchestrator.fleet.kubernetes.backend import KubernetesBackend
+from orchestrator.fleet.kubernetes.pod_spec import AgentPodImage
 from orchestrator.fleet.port import FleetOrder
 from orchestrator.pins.profile import FILE, images_folder, load_profile
 from tests.e2e.cluster.cluster import Cluster
@@ -89,6 +90,7 @@ class PodsByHand:
     run: str
     template: Json
     pending_s: float = 600.0
+    agent: AgentPodImage | None = None
     facts: asyncio.Queue[DeviceFact] = field(default_factory=asyncio.Queue)
     notices: list[str] = field(default_factory=list)
     dead_nodes: set[str] = field(default_factory=set)  # whose kubelets confirm nothing
@@ -103,6 +105,7 @@ class PodsByHand:
         return KubernetesBackend(
             self.access, NAMESPACE, self.owner, self.template, IMAGE, IMAGE, LOCK,
             load_profile(PROFILE), text, seal_s=1.0, pending_s=self.pending_s,
+            agent=self.agent,
         )  # fmt: skip
 
     def order(self, devices: int, starts: int, adopted: tuple[str, ...] = ()) -> FleetOrder:
@@ -156,12 +159,15 @@ class PodsByHand:
 
     async def bound(self, device: str, node: str = "node-x") -> str:
         name = await self.made(device)
+        await self.bind(name, node)
+        return name
+
+    async def bind(self, name: str, node: str = "node-x") -> None:
         body = {
             "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }  # fmt: skip
         await self.api.create(ObjectKind(PODS.api, f"pods/{name}/binding"), body)
-        return name
 
     async def running(self, device: str, node: str = "node-x") -> str:
         name = await self.bound(device, node)

@@ -15,6 +15,7 @@ from orchestrator.fleet.kubernetes.pod_status import (
     ContainerEnd,
     PodView,
     Waiting,
+    read_agent_pod,
     read_pod,
 )
 from orchestrator.outcome import DISRUPTIONS, Cause
@@ -488,6 +489,35 @@ def test_a_pod_that_is_held_by_a_gate_is_queued(made: Json, words: str) -> None:
 def test_an_image_is_known_by_its_digest(image_id: str | None, digest: str | None) -> None:
     device = {**container("device", RUNNING), "imageID": image_id}
     assert read_pod(pod(device)).images.get("device") == digest
+
+
+def agent(state: Json | None = None, **more: Any) -> Json:
+    """An agent's Pod on a node."""
+    made = [{"name": "agent", "state": state, **more}] if state else []
+    return {"spec": {"nodeName": "node-1"}, "status": {"containerStatuses": made}}
+
+
+CREATED = {"imageID": f"r/agent@{DIGESTS['device']}"}
+
+
+@pytest.mark.parametrize(
+    ("made", "waits"),
+    [
+        (unbound("SchedulingGated", GATED, schedulingGates=[GATE]), True),
+        (unbound("Unschedulable", NO_NODE), True),
+        (agent(), True),
+        (agent(backing_off("ContainerCreating")), True),
+        (agent(backing_off("ErrImagePull", "403")), False),
+        (agent(backing_off("CreateContainerError", "no shim")), False),
+        (agent(backing_off("ContainerCreating"), **CREATED), False),
+    ],
+)
+def test_an_agent_waits_for_a_place_and_its_image_and_for_nothing_else(
+    made: Json, waits: bool
+) -> None:
+    """What is broken on the way is no waiting."""
+    view = read_agent_pod(made)
+    assert (view.stage, view.waits) == ("starting", waits)
 
 
 HOSTILE = "\x1b[2Jred\r\n\x00\u202eevil\ud800 " + "x" * 100_000

@@ -11,6 +11,7 @@ import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -27,7 +28,8 @@ from .watch import PodWatch
 
 PORT = 8080  # where an agent listens, by convention
 COMMAND_S = 110.0  # for a whole command: its worker waits 120 s for the answer
-START_S = 90.0  # of that, for a Pod to get a node, its image and an address
+ANSWER_S = 90.0  # of that, for a start; a Pod that waits then is waited for by the next command
+START_S = 90.0  # for a Pod that has its node and its image to get an address
 REMOVE_S = 10.0  # for the kubelet to confirm an end; then the Pod is removed by force
 END_S = 5.0  # for the kubelet to notice an end that its worker has noticed
 LOOK_S = 1.0  # between two looks at a Pod that does not change
@@ -36,6 +38,14 @@ _GRACE_S = 1  # for a program that is asked to stop: its attempt is over
 _LINES, _CHARACTERS = 20, 2000
 
 T = TypeVar("T")
+
+
+@dataclass
+class _Starting:
+    """A Pod that was made and has no address yet."""
+
+    name: str
+    late: Deadline | None = None  # set once it has its node and its image
 
 
 class AgentDeviceGone(EmufarmError):
@@ -64,6 +74,7 @@ class KubernetesAgents:
         # attempt would make its server search all Pods of the namespace.
         self._pods: defaultdict[str, list[str]] = defaultdict(list)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._starting: dict[str, _Starting] = {}  # device -> the agent that its worker waits for
         self._devices: set[str] = set()  # those at work
 
     async def open(self, adopted: Collection[str]) -> None:
@@ -83,8 +94,8 @@ class KubernetesAgents:
         self._devices.add(device)
 
     async def agent(self, device: str, command: AgentCommand) -> AgentStatus:
-        """One command at a time for each device. CoordinatorStopped where its pair was left to a
-        successor: its worker asks that one."""
+        """One command at a time for each device. CoordinatorStopped, upon which its worker asks
+        again, where its pair was left to a successor, and where the agent's Pod still waits."""
         calls: dict[AgentCommand, Callable[[str], Awaitable[AgentStatus]]] = {
             "start": self._start, "describe_end": self._describe_end, "remove": self._remove,
         }  # fmt: skip
@@ -119,21 +130,32 @@ class KubernetesAgents:
             raise AgentDeviceGone(f"{device} is not at work: it has no agent")
 
     async def _start(self, device: str) -> AgentStatus:
-        deadline = Deadline(START_S)
-        await self._remove(device, deadline)
-        name = names.agent_object(self._settings.run, device, secrets.token_hex(4))
-        self._pods[device].append(name)
+        """A Pod that waits for a place or its image is nobody's fault: its worker is told to ask
+        again, for as long as it waits for a coordinator, and the Pod keeps its place."""
+        answer = Deadline(ANSWER_S)
         try:
-            await self._make(device, name, deadline)
-            view = await self._started(device, name, deadline)
+            starting = self._starting.get(device) or await self._begin(device, answer)
+            view = await self._started(device, starting, answer)
+            if view.stage == "starting":
+                self._notify(f"the agent of {device} waits: {view.text}")
+                raise CoordinatorStopped(f"the agent's Pod waits: {view.text}")
+            del self._starting[device]
             if view.address:
                 return AgentStatus(url=_url(view.address))
-            status = AgentStatus(text=await self._told(name, view), fault=view.fault)
+            status = AgentStatus(text=await self._told(starting.name, view), fault=view.fault)
         except (ClusterAway, ClusterRefused) as error:
             status = AgentStatus(text=str(error), fault="farm")
         with suppress(ClusterAway, ClusterRefused):  # then the next start removes it
             await self._remove(device)
         return status
+
+    async def _begin(self, device: str, answer: Deadline) -> _Starting:
+        await self._remove(device, answer)
+        name = names.agent_object(self._settings.run, device, secrets.token_hex(4))
+        self._pods[device].append(name)
+        await self._make(device, name, answer)
+        self._starting[device] = _Starting(name)
+        return self._starting[device]
 
     async def _make(self, device: str, name: str, deadline: Deadline) -> None:
         """A quota is waited for, since Pods that are about to end count too."""
@@ -151,16 +173,21 @@ class KubernetesAgents:
             await asyncio.sleep(deadline.share(PAUSE_S))
             self._require(device)
 
-    async def _started(self, device: str, name: str, deadline: Deadline) -> AgentPodView:
-        """Once it can be reached or has ended; at the deadline it counts as ended."""
+    async def _started(self, device: str, starting: _Starting, answer: Deadline) -> AgentPodView:
+        """Once it can be reached or has ended, or it is time to answer. One that is late although
+        it need not wait counts as ended."""
         while True:
-            view = await self._look(name, deadline)
+            view = await self._look(starting.name, answer)
             if view.address or view.stage == "ended":
                 return view
-            if deadline.passed:
-                late = f"its Pod did not run within {START_S:g} s: {view.text}"
-                return AgentPodView("ended", late, "farm")
-            await self._change(name, deadline)
+            if not view.waits:
+                starting.late = starting.late or Deadline(START_S)
+                if starting.late.passed:
+                    late = f"its Pod did not run within {START_S:g} s: {view.text}"
+                    return AgentPodView("ended", late, "farm")
+            if answer.passed:
+                return view
+            await self._change(starting.name, answer)
             self._require(device)
 
     async def _describe_end(self, device: str) -> AgentStatus:
@@ -177,6 +204,7 @@ class KubernetesAgents:
 
     async def _remove(self, device: str, patience: Deadline | None = None) -> AgentStatus:
         """Confirmed by its kubelet, else by force."""
+        self._starting.pop(device, None)
         patience = patience or Deadline(REMOVE_S)
         for name in tuple(self._pods[device]):
             delete = partial(self._api.delete, PODS, name)

@@ -141,6 +141,7 @@ class AgentPodView:
     text: str  # why it does not run: what it waits for, or how it ended
     fault: Literal["", "agent", "farm"] = ""  # whose, where it ended
     address: str = ""  # where it runs, once it has one
+    waits: bool = False  # for its place in a queue, for a node or for its image
 
 
 def read_agent_pod(pod: Mapping[str, Any] | None) -> AgentPodView:
@@ -162,9 +163,12 @@ def read_agent_pod(pod: Mapping[str, Any] | None) -> AgentPodView:
         return AgentPodView("ended", _line("its Pod ended without it", why), "farm")
     if _runs(container):
         return AgentPodView("running", "its Pod still runs", address=_text(status, "podIP"))
-    waiting = _unbound(spec, status)[1] or _cannot_start(AGENT, container, _NO_END)
+    if unbound := _unbound(spec, status)[1]:
+        return AgentPodView("starting", unbound.text, waits=True)
+    waiting = _cannot_start(AGENT, container, _NO_END)
     if waiting is None:
-        return AgentPodView("starting", _line("the agent starts", _text(status, "message")))
+        text = _line("the agent starts", _text(status, "message"))
+        return AgentPodView("starting", text, waits=not _text(container, "imageID"))
     if waiting.cause is Cause.RUNTIME_ERROR and _NO_PROGRAM.search(waiting.text):
         return AgentPodView("ended", waiting.text, "agent")
     if waiting.hopeless:
