@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...errors import EmufarmError, RunInterrupted, UsageError
 from ...fleet.kubernetes import names
 from ...fleet.kubernetes.api import PODS, Json
-from ...fleet.kubernetes.farm_run import owner_reference
+from ...fleet.kubernetes.farm_run import UNREADABLE, owner_reference
 from ...fleet.kubernetes.pod_status import Waiting
 from ...fleet.kubernetes.run_objects import JOBS, SERVICES, TEMPLATES, VOLUMES, JobUse, RunObjects
 from ...outcome import Cause
@@ -41,6 +41,8 @@ async def explain(run: ClusterRun, error: Exception) -> Waiting:
     if has_left(jobs) and (jobs or begun):
         if status.get("phase") == "Failed" and "total" not in status:
             raise EmufarmError(f"{run.name} never began: {status.get('message')}")
+        if any(one["reason"] == UNREADABLE for one in status.get("conditions", ())):
+            raise EmufarmError(f"{run.name} cannot be served: {status.get('message')}")
         await coordinator_again(run, serve_only=True)
         text = "the coordinator has left: another one is started to serve the run"
         return Waiting(Cause.UNKNOWN, text)

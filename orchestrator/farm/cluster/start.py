@@ -172,7 +172,7 @@ async def _make_farm_run(run: ClusterRun, new: NewRun, images: PushedImages, mak
     try:
         return await run.api.create(FARM_RUNS, body)
     except ClusterRefused as error:
-        if error.status == 409:
+        if error.exists:
             raise UsageError(
                 f"the namespace {run.farm.name} has a run {run.name} already: follow it with "
                 f"`{run.command('runs watch')}`, or choose another name with --run"

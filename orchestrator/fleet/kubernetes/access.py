@@ -2,7 +2,8 @@
 
 The only module that imports the `kubernetes` package, which knows kubeconfigs, exec plugins and
 service accounts. Requests are plain JSON over httpx (api.py): its models would be built for
-thousands of Pods at every look.
+thousands of Pods at every look. It is imported where it is used: it takes a quarter of the time in
+which a command starts, and most commands need no cluster.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from kubernetes import client, config
-from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION, KubeConfigMerger
 
 from ...errors import UsageError
 
@@ -57,9 +56,11 @@ class _TokenAuth(httpx.Auth):
         self._configuration = configuration
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        from kubernetes.config import ConfigException
+
         try:
             settings = self._configuration.auth_settings()
-        except (config.ConfigException, OSError) as error:
+        except (ConfigException, OSError) as error:
             raise httpx.TransportError(f"no token is to be had: {error}") from error
         if name := self._configuration.tls_server_name:  # its certificate is for another name
             request.extensions["sni_hostname"] = name
@@ -70,6 +71,8 @@ class _TokenAuth(httpx.Auth):
 
 def kubeconfig_access(context: str = "", kubeconfig: Path | None = None) -> ClusterAccess:
     """As KUBECONFIG or ~/.kube/config says; UsageError where that names no cluster."""
+    from kubernetes import client, config
+
     file, wanted = str(kubeconfig) if kubeconfig else None, context or None
     configuration = client.Configuration()
     try:
@@ -95,6 +98,8 @@ def kubeconfig_access(context: str = "", kubeconfig: Path | None = None) -> Clus
 
 def _proxy(file: str | None, cluster: str) -> str:
     """The package does not read it."""
+    from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION, KubeConfigMerger
+
     merged = KubeConfigMerger(file or KUBE_CONFIG_DEFAULT_LOCATION).config
     found = merged["clusters"].get_with_name(cluster)["cluster"]
     return str(found.safe_get("proxy-url") or "")
@@ -102,6 +107,8 @@ def _proxy(file: str | None, cluster: str) -> str:
 
 def pod_access() -> ClusterAccess:
     """As the service account of this Pod; UsageError outside a cluster."""
+    from kubernetes import client, config
+
     configuration = client.Configuration()
     try:
         config.load_incluster_config(client_configuration=configuration)
