@@ -15,8 +15,9 @@ from ..outcome import DISRUPTIONS, Cause
 from .fact import DeviceFact, FactKind, OnFact
 
 PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0  # between two starts, doubled each time
-# A device plugin that was restarted needs so long to offer its devices again.
-REJECTED_PAUSE_S, LONGEST_REJECTED_PAUSE_S = 15.0, 60.0
+# A device plugin or a container runtime that was restarted needs so long to be back.
+HOST_PAUSE_S, LONGEST_HOST_PAUSE_S = 15.0, 60.0
+_OF_THE_HOST = frozenset({Cause.REJECTED, Cause.RUNTIME_ERROR})
 _MOST_DOUBLINGS = 10
 # No other device would do better. Whoever reports an image error has waited for the image.
 _HOPELESS = frozenset({Cause.CONFIG_ERROR, Cause.IMAGE_ERROR, Cause.PIN_MISMATCH})
@@ -98,8 +99,8 @@ class Slot:
         """Before the next start."""
         doublings = min(max(self._troubles - 1, 0), _MOST_DOUBLINGS)
         first, longest = PAUSE_S, LONGEST_PAUSE_S
-        if self._cause is Cause.REJECTED:
-            first, longest = REJECTED_PAUSE_S, LONGEST_REJECTED_PAUSE_S
+        if self._cause in _OF_THE_HOST:
+            first, longest = HOST_PAUSE_S, LONGEST_HOST_PAUSE_S
         return min(first * 2.0**doublings, longest)
 
     def committed(self) -> None:

@@ -60,7 +60,7 @@ async def test_a_pod_that_goes_has_a_cause_and_is_replaced(
     admitted = "containerStatuses" in made["status"]
     if cause is Cause.NODE_LOST:
         hand.dead_nodes.add("node-x")
-    monkeypatch.setattr("orchestrator.fleet.slot.LONGEST_REJECTED_PAUSE_S", 0.0)
+    monkeypatch.setattr("orchestrator.fleet.slot.LONGEST_HOST_PAUSE_S", 0.0)
     # A slot that has one start has another one where a loss is free.
     async with hand.fleet(starts=1 if cause in DISRUPTIONS else 2) as fleet:
         name = await (hand.running if admitted else hand.bound)("slot-00.1")

@@ -66,6 +66,35 @@ def test_a_phone_boots_from_when_its_image_is_there() -> None:
     assert end == StartEnd(Cause.START_TIMEOUT, "the phone was not ready after 130 s")
 
 
+def booted(worker: dict[str, object]) -> dict[str, object]:
+    return pod({**container("device", RUNNING), "started": True}, worker, phase="Pending")
+
+
+def test_a_phone_that_has_booted_late_has_time_for_its_worker() -> None:
+    """The slot has waited for its node and its image for nearly all of the pending time."""
+    patience = StartPatience(0.0, PENDING_S, BOOT_S)
+    made = booted(container("worker", NOT_YET))
+    assert patience.judge(read_pod(made), 620.0, at_work=False) is None
+    assert patience.judge(read_pod(made), 620.0 + PENDING_S, at_work=False) is None
+    end = patience.judge(read_pod(made), 621.0 + PENDING_S, at_work=False)
+    assert end is not None
+    assert end.last
+
+
+def test_what_kept_the_device_from_starting_does_not_count_for_its_worker() -> None:
+    patience = StartPatience(0.0, PENDING_S, BOOT_S)
+    error = backing_off("CreateContainerError", "no shim")
+    assert patience.judge(read_pod(starting(error)), 1.0, at_work=True) is None
+    assert (
+        patience.judge(read_pod(booted(container("worker", NOT_YET))), 60.0, at_work=True) is None
+    )
+    worker = booted(container("worker", error))
+    assert patience.judge(read_pod(worker), 65.0, at_work=True) is None
+    end = patience.judge(read_pod(worker), 86.0, at_work=True)
+    assert end is not None
+    assert end.cause is Cause.RUNTIME_ERROR
+
+
 def test_why_it_waits_is_said_once_for_each_reason() -> None:
     patience = StartPatience(0.0, PENDING_S, BOOT_S)
     assert not patience.notice(Cause.UNSCHEDULABLE, "no room", 5.0)

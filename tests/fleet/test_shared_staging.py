@@ -40,6 +40,17 @@ def test_a_runs_folder_goes_at_its_end_unless_something_is_left_in_it(tmp_path: 
     staging.release(kept)  # there was none
 
 
+def test_a_folder_that_another_run_has_taken_meanwhile_is_no_orphan_any_more(
+    tmp_path: Path,
+) -> None:
+    again = folder(tmp_path, "again", "ours/3")
+    staging.claim(again, "ours/4")
+    staging.remove(again, "ours/3")
+    assert again.exists()
+    staging.remove(again, "ours/4")
+    assert not again.exists()
+
+
 class Committing(BaseHTTPRequestHandler):
     """A coordinator that takes every commit."""
 

@@ -18,7 +18,7 @@ Pair = Callable[[Slot], Awaitable[bool]]
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "LONGEST_PAUSE_S", 0.0)
-    monkeypatch.setattr(slots, "LONGEST_REJECTED_PAUSE_S", 0.0)
+    monkeypatch.setattr(slots, "LONGEST_HOST_PAUSE_S", 0.0)
 
 
 def lived(pair: Pair, *, starts: int = 5, first: int = 1) -> tuple[Slot, list[DeviceFact]]:
@@ -144,7 +144,7 @@ def test_failed_starts_count_in_a_row() -> None:
 def test_a_rejected_pod_gives_its_node_time_before_the_next() -> None:
     slot = Slot(0, 5, 1, losing(Cause.KILLED), lambda fact: None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slots, "LONGEST_REJECTED_PAUSE_S", 60.0)
+        patch.setattr(slots, "LONGEST_HOST_PAUSE_S", 60.0)
         pauses = []
         for _ in range(4):
             slot.report("device_not_started", Cause.REJECTED, None, "")

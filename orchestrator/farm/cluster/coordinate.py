@@ -26,7 +26,7 @@ from ...events.interpreter import serve_steadily
 from ...files import read_secret
 from ...fleet.kubernetes import names
 from ...fleet.kubernetes.access import ClusterAccess, pod_access
-from ...fleet.kubernetes.api import PODS, ClusterAway, Json, KubernetesApi
+from ...fleet.kubernetes.api import PODS, SECRETS, ClusterAway, Json, KubernetesApi
 from ...fleet.kubernetes.farm_run import (
     FARM_RUNS,
     UNREADABLE,
@@ -130,7 +130,9 @@ class PodCoordinator:
                 except (JournalBroken, UsageError) as error:
                     if isinstance(error.__cause__, OSError):
                         raise  # the volume may answer the next coordinator
-                    failed = RunStanding("Failed", str(error), pulled_at, UNREADABLE)
+                    broken = isinstance(error, JournalBroken) or self._arguments.serve_only
+                    reason = UNREADABLE if broken else ""
+                    failed = RunStanding("Failed", str(error), pulled_at, reason)
                     await self._fail(api, keeper, failed)
 
     async def _fail(self, api: KubernetesApi, keeper: FarmRunKeeper, failed: RunStanding) -> None:
@@ -142,6 +144,7 @@ class PodCoordinator:
                 selector = names.run_selector(self._arguments.run, component)
                 for pod in (await api.listed(PODS, selector))[0]:
                     await api.delete(PODS, pod["metadata"]["name"])
+                    await api.delete(SECRETS, pod["metadata"]["name"])
         except EmufarmError as error:
             self._notify(f"devices of the run stay in the cluster: {error}")
         await keeper.stand(failed)

@@ -46,6 +46,7 @@ class _Starting:
 
     name: str
     late: Deadline | None = None  # set once it has its node and its image
+    noticed: str = ""  # what it waited for when that was last said
 
 
 class AgentDeviceGone(EmufarmError):
@@ -137,7 +138,9 @@ class KubernetesAgents:
             starting = self._starting.get(device) or await self._begin(device, answer)
             view = await self._started(device, starting, answer)
             if view.stage == "starting":
-                self._notify(f"the agent of {device} waits: {view.text}")
+                if starting.noticed != view.text:
+                    starting.noticed = view.text
+                    self._notify(f"the agent of {device} waits: {view.text}")
                 raise CoordinatorStopped(f"the agent's Pod waits: {view.text}")
             del self._starting[device]
             if view.address:

@@ -6,7 +6,6 @@ They outlive the coordinator that made them. A successor lists those that live, 
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from .api import PODS, SECRETS, Json, KubernetesApi
 from .farm_run import FARM_RUNS
 from .nodes import NodeHistory
 from .pair import KubernetesPair, PairContext, StartFailed
-from .pod_spec import AgentPodImage, PodSettings, given_files
+from .pod_spec import AgentPodImage, PodSettings, given_files, shares_staging
 from .pod_status import AGENT, DEVICE, ContainerEnd, read_pod
 from .watch import PodWatch
 
@@ -73,6 +72,8 @@ class KubernetesResources:
         self._logs = run / "logs"
         self._notify = notify
         self._adopt = adopt
+        self._staging = backend.staging if shares_staging(backend.template) else None
+        self._tidying: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
         self._ended = asyncio.Event()  # its fleet was, in order
         self._api = KubernetesApi(backend.access, backend.namespace)
@@ -82,7 +83,10 @@ class KubernetesResources:
         try:
             if not self._adopt:
                 await self._clear()
-            await self._clear_staging()
+            if self._staging is not None:
+                await self._claim_staging(self._staging)
+                # It may take long, and workers wait for a coordinator.
+                self._tidying = asyncio.create_task(self._tidy_staging(self._staging))
         except BaseException:
             await self._api.__aexit__()
             raise
@@ -94,10 +98,14 @@ class KubernetesResources:
             # right to them.
             if not self._left.is_set() and (self._ended.is_set() or not self._adopt):
                 await self._clear()
-                await asyncio.to_thread(staging.release, self._backend.staging / self._run)
+                if self._staging is not None:
+                    await asyncio.to_thread(staging.release, self._staging / self._run)
         except EmufarmError as error:
             self._notify(f"something of this run stays in the cluster: {error}")
         finally:
+            if self._tidying is not None:
+                self._tidying.cancel()
+                await asyncio.wait([self._tidying])
             await self._api.__aexit__()
 
     def fleet(self, order: FleetOrder, on_fact: OnFact) -> SlotFleet:
@@ -111,7 +119,7 @@ class KubernetesResources:
             profile=backend.profile,
             given=given_files(json_bytes(backend.lock.as_json()).decode(), backend.profile_text),
             order=order,
-            shared=backend.staging,
+            shared=self._staging,
         )
         watch = PodWatch(self._api, names.run_selector(self._run), self._notify)
         agents = None
@@ -139,7 +147,9 @@ class KubernetesResources:
 
     def staged(self, living: Collection[str]) -> list[Path]:
         """On the shared volume, where the templates have one."""
-        found = sorted((self._backend.staging / self._run).glob("slot-*.*"))
+        if self._staging is None:
+            return []
+        found = sorted((self._staging / self._run).glob("slot-*.*"))
         return [folder for folder in found if folder.name not in living]
 
     async def describe_loss(self, device: str) -> DeviceFact:
@@ -158,21 +168,29 @@ class KubernetesResources:
         when its Pod has ended."""
         return False
 
-    async def _clear_staging(self) -> None:
+    async def _claim_staging(self, place: Path) -> None:
+        """Before anything else of the run is there: a folder whose owner is gone is removed."""
+        own = staging.owner_of(self._api.namespace, self._backend.owner["uid"])
+        try:
+            await asyncio.to_thread(staging.claim, place / self._run, own)
+        except OSError as error:
+            self._notify(f"the shared staging {place} cannot be written: {error}")
+
+    async def _tidy_staging(self, place: Path) -> None:
         """What deleted runs left on the shared volume goes, as nobody else looks there."""
-        place, namespace = self._backend.staging, self._api.namespace
-        if not place.is_dir():
-            return
+        namespace = self._api.namespace
         try:
             found = await asyncio.to_thread(staging.owners, place)
             runs, _ = await self._api.listed(FARM_RUNS, "")  # later than their folders
-            alive = {staging.owner_of(namespace, one["metadata"]["uid"]) for one in runs}
-            for name in staging.orphans(found, namespace, alive):
-                await asyncio.to_thread(shutil.rmtree, place / name)
-            own = staging.owner_of(namespace, self._backend.owner["uid"])
-            await asyncio.to_thread(staging.claim, place / self._run, own)
         except (EmufarmError, OSError) as error:
             self._notify(f"the shared staging {place} cannot be tidied: {error}")
+            return
+        alive = {staging.owner_of(namespace, one["metadata"]["uid"]) for one in runs}
+        for name in staging.orphans(found, namespace, alive):
+            try:
+                await asyncio.to_thread(staging.remove, place / name, found[name])
+            except OSError as error:
+                self._notify(f"{place / name}, of a deleted run, cannot be removed: {error}")
 
     async def _pods(self, component: str) -> list[Json]:
         return (await self._api.listed(PODS, names.run_selector(self._run, component)))[0]

@@ -144,7 +144,7 @@ class KubernetesPair:
 
     async def _make_room(self) -> None:
         staging = self._context.settings.staging(self._device)
-        if not self._context.settings.shared.is_dir():
+        if staging is None:
             return
         try:
             await asyncio.to_thread(make_room, staging)
@@ -273,6 +273,8 @@ class KubernetesPair:
         """What it had sealed, where staging is on a shared volume. In threads of its own: a commit
         needs one of the loop's."""
         staging = self._context.settings.staging(self._device)
+        if staging is None:
+            return
         send = partial(send_left, self._context.settings.order, staging, self._device)
         try:
             await asyncio.get_running_loop().run_in_executor(self._context.senders, send)

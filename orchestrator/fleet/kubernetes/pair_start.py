@@ -31,6 +31,7 @@ class StartPatience:
         self._pending_s = pending_s
         self._boot_s = boot_s + BOOT_GRACE_S
         self._booting = 0.0  # since when its device's container has an image
+        self._ready = 0.0  # since when its device has booted
         self._seen: dict[Cause, float] = {}  # since when
         self._noticed = ""
 
@@ -40,6 +41,9 @@ class StartPatience:
         waiting = view.waiting
         assert waiting is not None
         self._booting = self._booting or (now if "device" in view.images else 0.0)
+        if view.device_started and not self._ready:
+            self._ready = now
+            self._seen.clear()  # what kept the device from starting says nothing of its worker
         cause, text = waiting.cause, waiting.text
         if waiting.hopeless:
             return StartEnd(cause, text)
@@ -58,8 +62,9 @@ class StartPatience:
         return None
 
     def pending(self, cause: Cause, text: str, now: float, *, at_work: bool) -> StartEnd | None:
-        """Without a limit while another device is at work."""
-        waited = now - self.since
+        """Without a limit while another device is at work. A device that has booted had a node and
+        an image: its worker's time begins then."""
+        waited = now - max(self.since, self._ready)
         if waited > self._pending_s and not at_work:
             why = f"{text} (for {waited:.0f} s, and no device is at work)"
             return StartEnd(cause, why, last=True)

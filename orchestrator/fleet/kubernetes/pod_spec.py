@@ -59,7 +59,7 @@ class PodSettings:
     profile: Profile
     given: Mapping[str, str]  # file name -> content, of every device's Secret: lock and profile
     order: FleetOrder
-    shared: Path = Path(STAGING)  # where this process sees the workers' staging, if it is a claim
+    shared: Path | None = None  # where this process sees the workers' staging, if it is a claim
 
     def pod(self, device: str, avoided: Collection[str] = ()) -> Json:
         """`avoided` are nodes that it must not be on. UsageError where the template lacks a part
@@ -104,9 +104,9 @@ class PodSettings:
                 return f"pin_mismatch: the {name}'s image is {ran}, and {wanted} was asked for"
         return ""
 
-    def staging(self, device: str) -> Path:
-        """Where this process sees what its worker keeps."""
-        return self.shared / self.run / device
+    def staging(self, device: str) -> Path | None:
+        """Where this process sees what its worker keeps; None where only its Pod does."""
+        return self.shared / self.run / device if self.shared else None
 
     def _filled(self, body: Json, device: str, avoided: Collection[str]) -> Json:
         spec: Json = body["spec"]
@@ -123,7 +123,7 @@ class PodSettings:
         _named(spec["volumes"], "device-disk").setdefault("emptyDir", {}).setdefault(
             "sizeLimit", f"{self._disk_mb}Mi"
         )
-        if _named(spec["volumes"], "staging").get("emptyDir") is None:
+        if shares_staging(body):
             # A claim of many devices and runs: a worker must not read another's leases.
             _named(worker["volumeMounts"], "staging")["subPath"] = f"{self.run}/{device}"
         name = names.device_object(self.run, device)
@@ -190,6 +190,11 @@ def given_files(lock: str, profile: str) -> dict[str, str]:
 
 def _lacking(template: str, error: Exception) -> UsageError:
     return UsageError(f"the PodTemplate {template} lacks {error}: apply k8s/ of this version again")
+
+
+def shares_staging(template: Mapping[str, Any]) -> bool:
+    """Whether workers keep attempts on a claim, which the coordinator mounts too."""
+    return _named(template["spec"]["volumes"], "staging").get("emptyDir") is None
 
 
 def _named(parts: list[Json], name: str) -> Json:

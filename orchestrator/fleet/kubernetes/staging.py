@@ -53,6 +53,12 @@ def orphans(found: Mapping[str, str], namespace: str, alive: Collection[str]) ->
     )
 
 
+def remove(folder: Path, owner: str) -> None:
+    """An orphan; not where another run has its name by now."""
+    if (folder / OWNER).read_text().strip() == owner:
+        shutil.rmtree(folder)
+
+
 def release(folder: Path) -> None:
     """At the run's end. What nobody could send stays."""
     with suppress(OSError):  # there is no such folder

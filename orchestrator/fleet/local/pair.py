@@ -172,5 +172,5 @@ def _why_not_started(error: Exception, device: LocalDevice) -> tuple[Cause, int 
             return exit_cause(code), code
         case OSError():
             return Cause.RUNTIME_ERROR, None
-        case _:  # no free port, for example
-            return Cause.CONFIG_ERROR, None
+        case _:  # no free port, for example, which may pass
+            return Cause.UNKNOWN, None
