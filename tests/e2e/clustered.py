@@ -179,7 +179,8 @@ class Clustered:
     def reached(self, pod: Json, container: str, *places: str) -> list[str]:
         """Those of the places that a program in there reaches, by any way."""
         found = json.loads(self.in_pod(pod, container, agent_farm.TRY, *places))
-        return [place for place, how in found.items() if how == "reached"]
+        ways = [way for way, how in found.items() if how == "reached"]
+        return list(dict.fromkeys(way.partition(" ")[0] for way in ways))
 
     def left(self, run: str) -> list[str]:
         """All that the cluster has of a run, as KIND/NAME; its FarmRun is not counted."""

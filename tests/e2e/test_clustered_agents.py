@@ -120,7 +120,7 @@ def is_shut_in(built: Clustered) -> Json:
         far = [place for place in places if place != kubelets[agent["spec"]["nodeName"]]]
         assert built.reached(agent, "agent", *far) == []
         far = [place for place in places if place != kubelets[device["spec"]["nodeName"]]]
-        found = {place.partition(" ")[0] for place in built.reached(device, "worker", *far)}
+        found = set(built.reached(device, "worker", *far))
         assert coordinator in found
         assert found <= set(places[:2])
 
