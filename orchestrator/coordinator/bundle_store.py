@@ -108,7 +108,7 @@ def _record(folder: Path, granted: LeaseGranted) -> AttemptRecord:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise archive.BadArchive(f"{attempt.NAME}: {where} {first['msg']}") from error
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, IsADirectoryError, ValueError) as error:
         raise archive.BadArchive(f"{attempt.NAME} cannot be read: {error}") from error
     recorded = (record.episode, record.attempt, record.device)
     leased = (granted.episode, granted.attempt, granted.device)

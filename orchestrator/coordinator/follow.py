@@ -23,7 +23,6 @@ from .transitions import Event
 
 _ANSWER_S = 30.0  # beyond the time that a request waits
 _FILE_S = 120.0  # between two pieces of a file
-_AWAY = frozenset({429, 502, 503, 504})
 UrlQuery = Mapping[str, str | int]
 
 
@@ -130,8 +129,8 @@ def _require_ok(answer: httpx.Response, path: str) -> None:
     if answer.status_code == httpx.codes.OK:
         return
     own, why = _why(answer)
-    # Whoever leads to the coordinator fails at a request for a moment while it starts.
-    if answer.status_code in _AWAY or (answer.is_server_error and not own):
+    # It, or whoever leads to it, fails at a request for a moment: it starts, or its volume is away.
+    if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
         raise CoordinatorAway(f"the coordinator does not answer {path}: {why}")
     raise AdminRefused(answer.status_code, f"the coordinator refused {path}: {why}", own=own)
 

@@ -154,6 +154,16 @@ class Ledger:
         except OSError as error:
             raise self.stop(JournalUnwritable(self._run, error)) from error
 
+    async def look_for_claim(self) -> None:
+        """Between writes: CoordinatorStopped where another coordinator has claimed the run. A
+        volume that does not answer now says nothing; the next write will tell."""
+        try:
+            await asyncio.to_thread(self._claim.check)
+        except ClaimLost as error:
+            raise self.stop(error) from error
+        except OSError:
+            return
+
     def disk_failed(self, error: OSError) -> CoordinatorStopped | VolumeAway:
         """A bundle could not be stored. A full or broken disk stops the ledger."""
         text = f"{self._run} cannot be written ({error.strerror})"

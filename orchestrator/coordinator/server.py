@@ -184,6 +184,8 @@ class WorkerHandlers:
                         else:
                             await asyncio.to_thread(upload.write, piece)
             except TimeoutError as error:
+                if error.errno is not None:  # the volume's
+                    raise self._coordinator.disk_failed(error) from error
                 raise HTTPException(408, f"no whole bundle within {BUNDLE_S:g} s") from error
             except OSError as error:
                 raise self._coordinator.disk_failed(error) from error

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -201,6 +203,23 @@ async def test_a_coordinator_that_only_renews_finds_a_later_claim(run: Path) -> 
             old.renew(lease.token)
 
 
+async def test_a_volume_that_does_not_answer_between_two_writes_stops_nothing(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = threading.Event()
+
+    def away(claim: Claim) -> None:
+        looked.set()
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    async with open_run(run, a_plan(1), SETTINGS) as one:
+        with monkeypatch.context() as patch:
+            patch.setattr(Claim, "check", away)
+            assert await asyncio.to_thread(looked.wait, 60)
+        assert one.stopped is None
+        await granted(one)
+
+
 async def test_no_worker_is_sent_home_by_a_decision_that_was_never_written(tmp_path: Path) -> None:
     run = tmp_path / "run"
     async with (
@@ -230,7 +249,7 @@ async def test_two_coordinators_alive_score_every_episode_once(
     """The old one takes an upload, stores it, and cannot acknowledge it; its worker then sends the
     bundle to the new one, which knows the lease."""
     run = tmp_path / "run"
-    monkeypatch.setattr(Ledger, "require_claim", not_asked)
+    monkeypatch.setattr(Ledger, "look_for_claim", not_asked)
     async with (
         open_run(run, a_plan(1), SETTINGS, alone=False) as old,
         listening(old, SECRETS) as old_url,

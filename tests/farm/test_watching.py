@@ -264,6 +264,21 @@ async def test_a_coordinator_that_does_not_end_is_named(
     monkeypatch.setattr(coordinators, "LEAVES_S", 0.1)
     cluster.coordinator_pod("emufarm-one-old", phase="Running")
     async with farm_namespace("", "") as farm:
-        with pytest.raises(EmufarmError, match="kubectl delete pod emufarm-one-old --force"):
+        with pytest.raises(
+            EmufarmError, match="kubectl delete pod emufarm-one-old -n farm --force"
+        ):
             await coordinators.end_coordinators(farm.run("one"), asyncio.Event())
+    assert cluster.jobs() == []
+
+
+async def test_no_second_coordinator_is_started_beside_one_that_has_lost_its_job(
+    cluster: FakeCluster,
+) -> None:
+    """Somebody deleted the Job alone, or a resume waits for its Pod to end."""
+    cluster.add_run(PLAN, phase="Running")
+    del cluster.objects["jobs", "emufarm-one"]
+    cluster.coordinator_pod("emufarm-one-old", phase="Running")
+    async with farm_namespace("", "") as farm:
+        why = await coordinators.explain(farm.run("one"), EmufarmError("no answer"))
+    assert "away" in why.text
     assert cluster.jobs() == []

@@ -114,8 +114,7 @@ def resume_on_cluster(
             try:
                 if devices:
                     await farm.api.patch(FARM_RUNS, name, {"spec": {"devices": devices}})
-                deleted = phase in ("Running", "Paused") and has_left(await run.jobs())
-                if phase == "Failed" or deleted:
+                if phase == "Failed" or await _deserted(run):
                     await end_coordinators(run, asked)
                     await coordinator_again(run, serve_only=False)
             except ClusterRefused as error:
@@ -123,6 +122,12 @@ def resume_on_cluster(
 
     blocking(work, on_event, LEAVING)
     return watch(name, options=options, runs=runs, on_event=on_event)
+
+
+async def _deserted(run: ClusterRun) -> bool:
+    """It has begun and not ended, and no coordinator is at work, nor will one be."""
+    phase = ((await run.farm_run()).get("status") or {}).get("phase")
+    return phase in ("Running", "Paused") and has_left(await run.jobs())
 
 
 def cancel(name: str, *, options: ClusterOptions = DEFAULTS, runs: str | Path = RUNS) -> str:
@@ -137,6 +142,11 @@ def cancel(name: str, *, options: ClusterOptions = DEFAULTS, runs: str | Path = 
                 raise UsageError(
                     f"{name} has ended ({ended.phase}): there is nothing to cancel; "
                     f"`{run.command('runs pull')}` brings what it has"
+                )
+            if await _deserted(run):
+                raise UsageError(
+                    f"{name} has no coordinator that could cancel it: somebody deleted its Job; "
+                    f"`{run.command('resume')}` first, or `kubectl delete fr {name}`"
                 )
             try:
                 await farm.api.patch(FARM_RUNS, name, {"spec": {"cancel": True}})

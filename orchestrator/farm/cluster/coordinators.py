@@ -38,7 +38,8 @@ async def explain(run: ClusterRun, error: Exception) -> Waiting:
     begun = status.get("phase", "Pending") != "Pending"
     if begun:
         await _require_volume(run, found)
-    if has_left(jobs) and (jobs or begun):
+    # A Job that somebody deleted leaves its Pod for a moment, or for good.
+    if has_left(jobs) and (jobs or begun) and not await _living(run):
         if status.get("phase") == "Failed" and "total" not in status:
             raise EmufarmError(f"{run.name} never began: {status.get('message')}")
         if any(one["reason"] == UNREADABLE for one in status.get("conditions", ())):
@@ -100,16 +101,20 @@ async def coordinator_again(run: ClusterRun, *, serve_only: bool) -> None:
 async def end_coordinators(run: ClusterRun, asked: asyncio.Event) -> None:
     """Returns once none of them serves the run any more: one that has ended its work would say
     that the run has ended."""
-    for job in await run.jobs():
-        await run.api.delete(JOBS, job["metadata"]["name"])
     since = time.monotonic()
-    while living := await _living(run):
+    while True:
+        for job in await run.jobs():  # somebody who follows the run may start one that serves it
+            await run.api.delete(JOBS, job["metadata"]["name"])
+        living = await _living(run)
+        if not living:
+            return
         if asked.is_set():
             raise RunInterrupted(f"{run.name} has no coordinator now: `{run.command('resume')}`")
         if time.monotonic() - since > LEAVES_S:
             raise EmufarmError(
                 f"the Pod {living[0]} of the former coordinator does not end: where its node is "
-                f"lost, `kubectl delete pod {living[0]} --force`; then `{run.command('resume')}`"
+                f"lost, the cluster's administrator ends it (kubectl delete pod {living[0]} -n "
+                f"{run.farm.name} --force); then `{run.command('resume')}`"
             )
         await asyncio.sleep(LOOK_S)
 

@@ -90,7 +90,7 @@ class Follower:
                         return
                     if not self._whole:
                         await asyncio.to_thread(require_whole, self._folder)
-                        self._whole = True
+                        self._whole, self._progress = True, time.monotonic()  # it may take long
                     await asyncio.to_thread(client.pulled)
                 await _keep(self._run, end, notifier(self._on_event))
                 return
