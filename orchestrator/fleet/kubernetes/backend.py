@@ -72,7 +72,8 @@ class KubernetesResources:
         self._logs = run / "logs"
         self._notify = notify
         self._adopt = adopt
-        self._staging = backend.staging if shares_staging(backend.template) else None
+        seen = shares_staging(backend.template) and backend.staging.is_dir()
+        self._staging = backend.staging if seen else None  # as this process sees it
         self._tidying: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
         self._ended = asyncio.Event()  # its fleet was, in order
