@@ -114,7 +114,7 @@ def resume_on_cluster(
             try:
                 if devices:
                     await farm.api.patch(FARM_RUNS, name, {"spec": {"devices": devices}})
-                if phase == "Failed" or await _deserted(run):
+                if phase == "Failed" or await _deserted(run, farm_run):
                     await end_coordinators(run, asked)
                     await coordinator_again(run, serve_only=False)
             except ClusterRefused as error:
@@ -124,9 +124,9 @@ def resume_on_cluster(
     return watch(name, options=options, runs=runs, on_event=on_event)
 
 
-async def _deserted(run: ClusterRun) -> bool:
+async def _deserted(run: ClusterRun, farm_run: Json) -> bool:
     """It has begun and not ended, and no coordinator is at work, nor will one be."""
-    phase = ((await run.farm_run()).get("status") or {}).get("phase")
+    phase = (farm_run.get("status") or {}).get("phase")
     return phase in ("Running", "Paused") and has_left(await run.jobs())
 
 
@@ -137,13 +137,14 @@ def cancel(name: str, *, options: ClusterOptions = DEFAULTS, runs: str | Path = 
     async def work(asked: asyncio.Event) -> str:
         async with farm_namespace(options.namespace, options.context) as farm:
             run = farm.run(name, runs)
-            ended = ended_standing(await run.farm_run())
+            farm_run = await run.farm_run()
+            ended = ended_standing(farm_run)
             if ended is not None:
                 raise UsageError(
                     f"{name} has ended ({ended.phase}): there is nothing to cancel; "
                     f"`{run.command('runs pull')}` brings what it has"
                 )
-            if await _deserted(run):
+            if await _deserted(run, farm_run):
                 raise UsageError(
                     f"{name} has no coordinator that could cancel it: somebody deleted its Job; "
                     f"`{run.command('resume')}` first, or `kubectl delete fr {name}`"
