@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from orchestrator.coordinator.credentials import WorkerKey
@@ -51,6 +52,14 @@ def test_a_worker_sees_its_own_folder_of_a_shared_volume_and_no_other() -> None:
     mount, place = staging_of(settings(template).pod("slot-00.1"))
     assert mount == {"name": "staging", "mountPath": "/staging", "subPath": "a-run/slot-00.1"}
     assert place == "/staging"
+
+
+@pytest.mark.parametrize("component", ["device", "agent", "coordinator"])
+def test_no_template_lets_an_autoscaler_move_an_episode(component: str) -> None:
+    template = yaml.safe_load((TEMPLATES / f"{component}.yaml").read_text())["template"]
+    annotations = template["metadata"]["annotations"]
+    assert annotations["karpenter.sh/do-not-disrupt"] == "true"
+    assert annotations["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
 
 
 def test_a_volume_of_the_pods_own_has_no_folders() -> None:
