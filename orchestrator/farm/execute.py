@@ -24,6 +24,7 @@ from ..coordinator.server import listening
 from ..coordinator.state import State
 from ..coordinator.transitions import AttemptCommitted, Event
 from ..errors import EmufarmError, RunInterrupted
+from ..events.notify import Notify
 from ..fleet.fact import DeviceFact
 from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
@@ -89,7 +90,8 @@ async def execute(
             living = await resources.living() if lasting else ()
             if not coordinator.state.sealed:
                 staged = [*staged_slots(job.run), *resources.staged(living)]
-                await send_staged(staged, url, allowed.admin)
+                stays = notifier(on_event) if lasting else None
+                await send_staged(staged, url, allowed.admin, stays)
                 describe = resources.describe_loss if lasting else None
                 await end_leases(coordinator, living, describe)
             # A predecessor that died at the very end may have left Pods: a fleet of none ends them.
@@ -217,11 +219,29 @@ def staged_slots(run: Path) -> list[Path]:
     return sorted((run / STAGING).glob("*"))
 
 
-async def send_staged(slots: Iterable[Path], url: str, admin: str) -> None:
-    """Commits what workers that are dead had sealed."""
-    for slot in slots:
+async def send_staged(
+    slots: Iterable[Path], url: str, admin: str, stays: Notify | None = None
+) -> None:
+    """Commits what workers that are dead had sealed.
+
+    `stays` is notified of what cannot be sent now, such as the staging of a worker that outlives
+    its Pod on a node that nobody reaches; without it that is an error.
+    """
+
+    def send(slot: Path) -> None:
         with CoordinatorClient(url, admin, worker="salvage") as client:
-            await asyncio.to_thread(_send_held, client, slot)
+            _send_held(client, slot)
+
+    found = list(slots)
+    sent = [asyncio.to_thread(send, slot) for slot in found]
+    # Together: a folder that is in use is waited for, and there may be one for each device.
+    for slot, trouble in zip(
+        found, await asyncio.gather(*sent, return_exceptions=True), strict=True
+    ):
+        if isinstance(trouble, EmufarmError | OSError) and stays is not None:
+            stays(f"what the worker of {slot.name} had sealed stays in {slot}: {trouble}")
+        elif isinstance(trouble, BaseException):
+            raise trouble
 
 
 async def end_leases(

@@ -93,6 +93,7 @@ class Backend:
     orders: list[FleetOrder] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     alive: tuple[str, ...] = ()
+    left: tuple[Path, ...] = ()  # staging of workers that do not live
     fleets: list[Fleet] = field(default_factory=list)
     name: str = "fake"
     host: str = "127.0.0.1"
@@ -112,7 +113,7 @@ class Backend:
         return self.alive
 
     def staged(self, living: Collection[str]) -> list[Path]:
-        return []
+        return list(self.left)
 
     async def describe_loss(self, device: str) -> DeviceFact:
         return unexplained_loss(device)

@@ -22,7 +22,8 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.errors import EmufarmError, RunInterrupted
 from orchestrator.farm import documents
 from orchestrator.farm.execute import Lasting, WantedDevices, execute
-from orchestrator.farm.run_events import ignore
+from orchestrator.farm.run_events import Notice, RunEvent
+from orchestrator.worker import staging
 from tests.coordinator.runs import a_bundle, a_plan
 from tests.farm.test_execute import Backend, Deed, Fleet, a_job
 from tests.ports import even_port
@@ -47,15 +48,20 @@ class Cluster:
         self.cancelled = asyncio.Event()
         self.wanted = WantedDevices(1)
         self.fleet: Fleet | None = None
+        self.notices: list[str] = []
 
-    async def coordinator(self, deed: Deed, *alive: str) -> bool:
+    def heard(self, event: RunEvent) -> None:
+        if isinstance(event, Notice):
+            self.notices.append(event.text)
+
+    async def coordinator(self, deed: Deed, *alive: str, left: tuple[Path, ...] = ()) -> bool:
         self.interrupted.clear()
-        backend = Backend(deed, alive=alive)
+        backend = Backend(deed, alive=alive, left=left)
         url = f"http://127.0.0.1:{self.port}"
         lasting = Lasting(SECRETS, self.port, url, self.wanted, self.cancelled)
         try:
             job = a_job(self.folder, backend, self.plan, 1)
-            return await execute(job, ignore, self.interrupted, lasting)
+            return await execute(job, self.heard, self.interrupted, lasting)
         finally:
             (self.fleet,) = backend.fleets
 
@@ -126,6 +132,27 @@ async def test_a_device_that_was_gone_when_its_coordinator_came_back_was_lost(
     (lost,) = [event for event in cluster.events() if isinstance(event, AttemptLost)]
     assert (lost.token, lost.judgement.reason) == (lease.token, "host_lost")
     assert "gone when the coordinator came back" in lost.judgement.text
+
+
+async def test_staging_that_a_worker_still_uses_does_not_keep_a_coordinator_from_its_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It outlives its Pod on a node that nobody reaches, and waits for a coordinator itself."""
+    monkeypatch.setattr(staging, "LOCK_S", 0.1)
+    cluster = Cluster(tmp_path)
+    lease = await leased(cluster)
+    used, unused = tmp_path / "slot-00.1", tmp_path / "slot-01.1"
+    sealed = unused / "sealed-1"
+    a_bundle(sealed / "bundle", lease, "slot-00.1")
+    (sealed / "token").write_text(lease.token)
+    with staging.lock_staging(used):
+        assert await cluster.coordinator(forever, left=(used, unused))
+    (notice,) = (line for line in cluster.notices if "stays in" in line)
+    assert notice == (
+        f"what the worker of slot-00.1 had sealed stays in {used}: another worker uses {used}"
+    )
+    (committed,) = [e for e in cluster.events() if isinstance(e, AttemptCommitted)]
+    assert committed.token == lease.token
 
 
 async def test_only_cancelling_ends_the_pairs(tmp_path: Path) -> None:
