@@ -12,6 +12,7 @@ from ...events.notify import Notify
 from ...fleet.kubernetes import farm_run as objects
 from ...fleet.kubernetes.api import EVENTS, ClusterAway, ClusterRefused, Json, KubernetesApi
 from ...fleet.kubernetes.farm_run import FARM_RUNS, RunStanding
+from ...fleet.kubernetes.watch import GONE
 
 EVERY_S = 2.0  # between two writes, at least
 AGAIN_S = 30.0  # then it is written even if nothing changed: a predecessor may have written too
@@ -101,7 +102,7 @@ class FarmRunKeeper:
         )
 
     async def _follow(self, on_spec: Callable[[Mapping[str, Any]], None]) -> None:
-        own, pause = f"metadata.name={self._name}", FIRST_PAUSE_S
+        own, pause, told = f"metadata.name={self._name}", FIRST_PAUSE_S, ""
 
         def read(farm_run: Json) -> None:
             self._generation = int(farm_run["metadata"].get("generation") or 0)
@@ -112,11 +113,16 @@ class FarmRunKeeper:
                 found, version = await self._api.listed(FARM_RUNS, "", own)
                 for one in found:
                     read(one)
-                pause = FIRST_PAUSE_S
                 async for event in self._api.watch(FARM_RUNS, "", version, own):
                     if event["type"] in ("ADDED", "MODIFIED"):
                         read(event["object"])
-            except (ClusterAway, ClusterRefused):
+                pause, told = FIRST_PAUSE_S, ""
+            except ClusterAway:  # the fleet's watch says so
+                pause = min(2 * pause, LONGEST_PAUSE_S)
+            except ClusterRefused as error:
+                if error.status != GONE and str(error) != told:
+                    told = str(error)
+                    self._notify(f"scale and cancel of the FarmRun may not be seen: {error}")
                 pause = min(2 * pause, LONGEST_PAUSE_S)
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
 
