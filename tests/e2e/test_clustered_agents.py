@@ -61,6 +61,8 @@ except urllib.error.HTTPError as error:
     print(error.code)
 """
 
+TOKENS = "import os; print(os.path.exists('/var/run/secrets/kubernetes.io'))"
+
 
 @pytest.fixture
 def built(
@@ -124,6 +126,12 @@ def is_shut_in(built: Clustered) -> Json:
         assert coordinator in found
         assert found <= set(places[:2])
 
+        # The farm's own policies let nobody in, wherever it comes from.
+        entrances = [f"{agent['status']['podIP']}:8080", *(f"{phone}:{n}" for n in PHONE_PORTS)]
+        assert built.reached(free, "free", *entrances) == []
+
+    for pod, name in ((agent, "agent"), (device, "worker"), (device, "device")):
+        assert built.in_pod(pod, name, TOKENS).strip() == "False"
     inside = [f"127.0.0.1:{port}" for port in PHONE_PORTS]
     assert set(inside) <= set(built.reached(device, "worker", *inside))
     assert built.reached(agent, "agent", *(f"{phone}:{port}" for port in PHONE_PORTS)) == []

@@ -13,7 +13,7 @@ import yaml
 from orchestrator.coordinator.ledger import CoordinatorStopped
 from orchestrator.coordinator.messages import AgentContainers
 from orchestrator.fleet.kubernetes import agents, names
-from orchestrator.fleet.kubernetes.api import PODS, Json
+from orchestrator.fleet.kubernetes.api import PODS, Json, ObjectKind
 from orchestrator.fleet.kubernetes.pod_spec import AgentPodImage
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.pods_by_hand import IMAGE, RUNNING, TEMPLATE, PodsByHand, container, pods_by_hand
@@ -24,6 +24,7 @@ __all__ = ["farm"]
 
 pytestmark = pytest.mark.kubernetes
 DEVICE = "slot-00.1"
+QUOTAS = ObjectKind("api/v1", "resourcequotas")
 
 
 @pytest_asyncio.fixture
@@ -65,11 +66,7 @@ async def test_an_agent_that_waits_for_a_node_keeps_its_place_and_is_no_fault(
     before = await agent_pod(hand)
     monkeypatch.setattr(agents, "ANSWER_S", 60.0)
     monkeypatch.setattr(agents, "START_S", 60.0)
-    starting = asyncio.create_task(containers.agent(DEVICE, "start"))
-    await hand.bind(before["metadata"]["name"])
-    running = {"containerStatuses": [container("agent", RUNNING)], "podIP": "10.9.8.7"}
-    await hand.write(before["metadata"]["name"], {"phase": "Running", **running})
-    assert (await starting).url == "http://10.9.8.7:8080/"
+    await reached(hand, containers, IMAGE)
     assert (await agent_pod(hand))["metadata"]["uid"] == before["metadata"]["uid"]
     assert any(f"the agent of {DEVICE} waits" in line for line in hand.notices)
 
@@ -89,3 +86,48 @@ async def test_an_agent_whose_image_cannot_be_pulled_is_the_farms_fault_in_time(
     assert "did not run within" in status.text
     assert "manifest unknown" in status.text
     assert await hand.api.get(PODS, name) is None
+
+
+async def test_an_agent_for_which_the_quota_has_no_room_is_waited_for_and_is_no_fault(
+    hand: PodsByHand, containers: AgentContainers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agents, "ANSWER_S", 0.5)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}}
+    await hand.api.create(QUOTAS, {**quota, "spec": {"hard": {"pods": "1"}}})
+    try:
+        with pytest.raises(CoordinatorStopped, match=r"the agent.s Pod waits: .*exceeded quota"):
+            await containers.agent(DEVICE, "start")
+        assert any(f"the agent of {DEVICE} waits" in line for line in hand.notices)
+    finally:
+        await hand.api.delete(QUOTAS, "one")
+    monkeypatch.setattr(agents, "ANSWER_S", 60.0)
+    await reached(hand, containers, IMAGE)
+
+
+async def test_an_agent_that_runs_another_image_than_was_asked_for_is_not_used(
+    hand: PodsByHand, containers: AgentContainers
+) -> None:
+    """And the status of its Pod is kept, since its end was not its own."""
+    other = f"registry.test/it@sha256:{'1' * 64}"
+    starting = asyncio.create_task(containers.agent(DEVICE, "start"))
+    name = await runs(hand, other)
+    status = await starting
+    assert (status.fault, status.url) == ("farm", "")
+    assert status.text.startswith("pin_mismatch: the agent's image is sha256:1111")
+    kept = hand.logs / f"{DEVICE}.{name.rpartition('-')[2]}.pod.json"
+    assert other in kept.read_text()
+
+
+async def reached(hand: PodsByHand, containers: AgentContainers, image: str) -> None:
+    starting = asyncio.create_task(containers.agent(DEVICE, "start"))
+    await runs(hand, image)
+    assert (await starting).url == "http://10.9.8.7:8080/"
+
+
+async def runs(hand: PodsByHand, image: str) -> str:
+    """The agent's Pod, once the kubelet runs it."""
+    name: str = (await agent_pod(hand))["metadata"]["name"]
+    await hand.bind(name)
+    its = container("agent", RUNNING) | {"imageID": image}
+    await hand.write(name, {"phase": "Running", "containerStatuses": [its], "podIP": "10.9.8.7"})
+    return name

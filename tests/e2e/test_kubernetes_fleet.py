@@ -424,6 +424,28 @@ async def test_pods_that_have_not_started_and_those_whose_worker_restarts_are_ad
         assert {pod["metadata"]["uid"] for pod in await hand.pods()} == before
 
 
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [("DeletionByTaintManager", Cause.NODE_LOST), ("EvictionByEvictionAPI", Cause.EVICTED)],
+)
+async def test_a_device_that_was_taken_while_nobody_watched_is_lost_by_the_cause_on_record(
+    hand: PodsByHand, reason: str, cause: Cause
+) -> None:
+    """Its Pod is about to go, so it does not live; once it is gone, nobody knows why."""
+    async with hand.fleet() as fleet:
+        name = await hand.running("slot-00.1")
+        await until(lambda: states(fleet) == ["running"])
+        await fleet.leave()
+    await hand.write(name, status(conditions=[condition("DisruptionTarget", reason)]))
+    await hand.api.delete(PODS, name, 30)
+    async with hand.backend().resources(hand.logs.parent, print, adopt=True) as resources:
+        assert await resources.living() == ()
+        assert (await resources.describe_loss("slot-00.1")).cause is cause
+        assert reason in (hand.logs / "slot-00.1.pod.json").read_text()
+        await hand.api.delete(PODS, name, 0)
+        assert (await resources.describe_loss("slot-00.1")).cause is Cause.REMOVED
+
+
 async def test_an_api_server_that_is_away_costs_no_device(hand: PodsByHand, farm: Cluster) -> None:
     async with hand.fleet() as fleet:
         name = await hand.running("slot-00.1")

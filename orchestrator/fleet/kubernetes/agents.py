@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from ...coordinator.ledger import CoordinatorStopped
@@ -22,6 +23,7 @@ from ...errors import EmufarmError
 from ...events.notify import Notify
 from . import names
 from .api import PODS, ClusterAway, ClusterRefused, Json, KubernetesApi
+from .pod_record import keep_status
 from .pod_spec import AgentPodImage, PodSettings
 from .pod_status import AGENT, AgentPodView, read_agent_pod
 from .watch import PodWatch
@@ -63,6 +65,7 @@ class KubernetesAgents:
         settings: PodSettings,
         agent: AgentPodImage,
         left: asyncio.Event,  # set where the pairs stay for a successor
+        logs: Path,  # of its run
         notify: Notify,
     ) -> None:
         self._api = api
@@ -70,6 +73,7 @@ class KubernetesAgents:
         self._settings = settings
         self._image = agent
         self._left = left
+        self._logs = logs
         self._notify = notify
         # The Pods that a device may have, the last one made at the end. To ask the cluster at every
         # attempt would make its server search all Pods of the namespace.
@@ -145,7 +149,8 @@ class KubernetesAgents:
             del self._starting[device]
             if view.address:
                 return AgentStatus(url=_url(view.address))
-            status = AgentStatus(text=await self._told(starting.name, view), fault=view.fault)
+            text = await self._told(device, starting.name, view)
+            status = AgentStatus(text=text, fault=view.fault)
         except (ClusterAway, ClusterRefused) as error:
             status = AgentStatus(text=str(error), fault="farm")
         with suppress(ClusterAway, ClusterRefused):  # then the next start removes it
@@ -161,7 +166,8 @@ class KubernetesAgents:
         return self._starting[device]
 
     async def _make(self, device: str, name: str, deadline: Deadline) -> None:
-        """A quota is waited for, since Pods that are about to end count too."""
+        """A quota is waited for, since Pods that are about to end count too. One that stays used up
+        is nobody's fault: CoordinatorStopped, upon which its worker asks again."""
         body = self._settings.agent_pod(self._image, device, name)
         while True:
             try:
@@ -171,8 +177,11 @@ class KubernetesAgents:
             except ClusterRefused as error:
                 if error.exists:  # made by a request whose answer was lost
                     return
-                if not error.passing or deadline.passed:
+                if not error.passing:
                     raise
+                if deadline.passed:
+                    self._notify(f"the agent of {device} waits: {error}")
+                    raise CoordinatorStopped(f"the agent's Pod waits: {error}") from error
             await asyncio.sleep(deadline.share(PAUSE_S))
             self._require(device)
 
@@ -181,6 +190,8 @@ class KubernetesAgents:
         it need not wait counts as ended."""
         while True:
             view = await self._look(starting.name, answer)
+            if wrong := self._image.other(view.image):
+                return AgentPodView("ended", wrong, "farm")
             if view.address or view.stage == "ended":
                 return view
             if not view.waits:
@@ -202,7 +213,7 @@ class KubernetesAgents:
         while view.stage == "running" and not deadline.passed:
             await self._change(name, deadline)
             view = await self._look(name, deadline)
-        text = await self._told(name, view)
+        text = await self._told(device, name, view)
         return AgentStatus(text=text, fault="farm" if view.fault == "farm" else "")
 
     async def _remove(self, device: str, patience: Deadline | None = None) -> AgentStatus:
@@ -221,9 +232,13 @@ class KubernetesAgents:
             self._pods[device].remove(name)
         return AgentStatus()
 
-    async def _told(self, name: str, view: AgentPodView) -> str:
+    async def _told(self, device: str, name: str, view: AgentPodView) -> str:
         """With its last output, where its node can be expected to have it."""
         if view.fault == "farm":
+            pod = await self._api.get(PODS, name)
+            if pod is not None:
+                kept = f"{device}.{name.rpartition('-')[2]}"
+                await keep_status(self._logs, kept, pod, self._notify)
             return view.text
         output = (await self._api.log_tail(name, AGENT, _LINES)).strip()[-_CHARACTERS:]
         return f"{view.text}; its last output: {output}" if output else view.text

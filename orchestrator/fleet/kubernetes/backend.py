@@ -31,6 +31,7 @@ from .api import PODS, SECRETS, Json, KubernetesApi
 from .farm_run import FARM_RUNS
 from .nodes import NodeHistory
 from .pair import KubernetesPair, PairContext, StartFailed
+from .pod_record import keep_status
 from .pod_spec import AgentPodImage, PodSettings, given_files, shares_staging
 from .pod_status import AGENT, DEVICE, ContainerEnd, read_pod
 from .watch import PodWatch
@@ -126,7 +127,7 @@ class KubernetesResources:
         agents = None
         if backend.agent:
             agents = KubernetesAgents(
-                self._api, watch, settings, backend.agent, self._left, self._notify
+                self._api, watch, settings, backend.agent, self._left, self._logs, self._notify
             )
         context = PairContext(
             self._api, watch, settings, nodes, self._logs, self._notify, backend.seal_s,
@@ -157,6 +158,8 @@ class KubernetesResources:
         """What its Pod says, as long as there is one."""
         pod = await self._api.get(PODS, names.device_object(self._run, device))
         view = read_pod(pod or {})
+        if pod:
+            await keep_status(self._logs, device, pod, self._notify)
         end = (view.gone or view.device_end or view.worker_end) if pod else None
         if end is None:
             end = ContainerEnd(

@@ -7,7 +7,6 @@ device ends, or the Pod goes, the Pod is removed and the slot makes another.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import secrets
 import time
@@ -20,7 +19,6 @@ from typing import Any
 
 from ...errors import EmufarmError
 from ...events.notify import Notify
-from ...files import write_atomically
 from ...outcome import DISRUPTIONS, Cause
 from ...worker.arguments import WorkerExit
 from ..fact import FactKind
@@ -30,6 +28,7 @@ from .agents import KubernetesAgents
 from .api import PODS, SECRETS, ClusterAway, ClusterRefused, Json, KubernetesApi
 from .nodes import NodeHistory, avoidance
 from .pair_start import StartEnd, StartPatience
+from .pod_record import keep_status
 from .pod_spec import PodSettings
 from .pod_status import ContainerEnd, PodView, held_by, read_pod
 from .staging import make_room, send_left
@@ -287,16 +286,9 @@ class KubernetesPair:
         return f"{text}\n{log}".strip()
 
     async def _save(self, which: str = "") -> None:
-        """Its whole status: the cluster forgets it with the Pod."""
-        if not self._pod:
-            return
-        parts = {"spec": self._pod.get("spec"), "status": self._pod.get("status")}
-        path = self._context.logs / f"{self._device}{which}.pod.json"
-        try:
-            content = json.dumps(parts, indent=2).encode()
-            await asyncio.to_thread(write_atomically, path, [content])
-        except OSError as error:
-            self._context.notify(f"the status of {self._name} cannot be kept: {error}")
+        if self._pod:
+            context, name = self._context, f"{self._device}{which}"
+            await keep_status(context.logs, name, self._pod, context.notify)
 
     def _report(self, kind: FactKind, end: ContainerEnd, text: str) -> None:
         self._slot.report(kind, end.cause, end.exit_code or None, text)
@@ -349,8 +341,9 @@ class KubernetesPair:
 
 
 def is_forbidden(error: ClusterRefused) -> bool:
-    """By its roles, and not by the namespace's Pod Security or quota."""
-    return error.status == 403 and "forbidden: User " in str(error)
+    """By its roles, and not by the namespace's Pod Security or quota; or an API server that has
+    just started does not know anybody yet."""
+    return error.status == 401 or (error.status == 403 and "forbidden: User " in str(error))
 
 
 async def _whole(making: Coroutine[Any, Any, Json]) -> Json:

@@ -46,6 +46,10 @@ class AgentPodImage:
     image: str  # by digest
     template: Mapping[str, Any]  # of the PodTemplate emufarm-agent
 
+    def other(self, ran: str) -> str:
+        """The sentence where its Pod runs another image than was asked for; "" where not."""
+        return other_image(AGENT, self.image, ran)
+
 
 @dataclass(frozen=True)
 class PodSettings:
@@ -97,12 +101,9 @@ class PodSettings:
 
     def other_images(self, digests: Mapping[str, str]) -> str:
         """The sentence where a container runs another image than was asked for; "" where none."""
-        for name, image in ((DEVICE, self.device_image), (WORKER, self.worker_image)):
-            wanted = image.rpartition("@")[2]
-            ran = digests.get(name, wanted)
-            if ran != wanted:
-                return f"pin_mismatch: the {name}'s image is {ran}, and {wanted} was asked for"
-        return ""
+        images = ((DEVICE, self.device_image), (WORKER, self.worker_image))
+        wrong = (other_image(name, image, digests.get(name, "")) for name, image in images)
+        return next(filter(None, wrong), "")
 
     def staging(self, device: str) -> Path | None:
         """Where this process sees what its worker keeps; None where only its Pod does."""
@@ -181,6 +182,14 @@ class PodSettings:
             away_s=self.order.away_s,
             exit_file=EXIT_FILE,
         )
+
+
+def other_image(container: str, image: str, ran: str) -> str:
+    """The sentence where it runs another image than was asked for, by its digest."""
+    wanted = image.rpartition("@")[2]
+    if ran in ("", wanted):
+        return ""
+    return f"pin_mismatch: the {container}'s image is {ran}, and {wanted} was asked for"
 
 
 def given_files(lock: str, profile: str) -> dict[str, str]:

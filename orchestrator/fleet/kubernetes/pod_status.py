@@ -142,6 +142,7 @@ class AgentPodView:
     fault: Literal["", "agent", "farm"] = ""  # whose, where it ended
     address: str = ""  # where it runs, once it has one
     waits: bool = False  # for its place in a queue, for a node or for its image
+    image: str = ""  # "sha256:...", where it runs and that is known
 
 
 def read_agent_pod(pod: Mapping[str, Any] | None) -> AgentPodView:
@@ -162,7 +163,10 @@ def read_agent_pod(pod: Mapping[str, Any] | None) -> AgentPodView:
         why = _text(status, "message") or _text(status, "reason")
         return AgentPodView("ended", _line("its Pod ended without it", why), "farm")
     if _runs(container):
-        return AgentPodView("running", "its Pod still runs", address=_text(status, "podIP"))
+        return AgentPodView(
+            "running", "its Pod still runs", address=_text(status, "podIP"),
+            image=_digests(container).get(AGENT, ""),
+        )  # fmt: skip
     if unbound := _unbound(spec, status)[1]:
         return AgentPodView("starting", unbound.text, waits=True)
     waiting = _cannot_start(AGENT, container, _NO_END)
