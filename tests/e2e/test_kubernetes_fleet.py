@@ -339,8 +339,11 @@ async def test_pods_that_are_taken_before_they_start_end_their_slot_in_time(
                     await hand.write(name, state)
             await asyncio.sleep(0.05)
     facts = [hand.facts.get_nowait() for _ in range(hand.facts.qsize())]
-    assert len(facts) > 1
-    assert {fact.cause for fact in facts[:-1]} == {Cause.PREEMPTED}
+    assert facts[0].cause is Cause.PREEMPTED
+    assert "no device is at work" in facts[-1].text
+    assert {fact.cause for fact in facts if "no device is at work" not in fact.text} == {
+        Cause.PREEMPTED
+    }
 
 
 async def test_a_pod_that_somebody_deletes_is_replaced(hand: PodsByHand) -> None:
@@ -436,7 +439,7 @@ async def test_a_device_that_was_taken_while_nobody_watched_is_lost_by_the_cause
         name = await hand.running("slot-00.1")
         await until(lambda: states(fleet) == ["running"])
         await fleet.leave()
-    await hand.write(name, status(conditions=[condition("DisruptionTarget", reason)]))
+    await hand.write(name, status(conditions=[now_disrupted(reason)]))
     await hand.api.delete(PODS, name, 30)
     async with hand.backend().resources(hand.logs.parent, print, adopt=True) as resources:
         assert await resources.living() == ()
