@@ -95,7 +95,7 @@ async def test_an_agent_for_which_the_quota_has_no_room_is_waited_for_and_is_no_
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}}
     await hand.api.create(QUOTAS, {**quota, "spec": {"hard": {"pods": "1"}}})
     try:
-        with pytest.raises(CoordinatorStopped, match=r"the agent.s Pod waits: .*exceeded quota"):
+        with pytest.raises(CoordinatorStopped, match=r"the agent's Pod waits: .* quota: one"):
             await containers.agent(DEVICE, "start")
         assert any(f"the agent of {DEVICE} waits" in line for line in hand.notices)
     finally:

@@ -47,6 +47,9 @@ class ClusterAway(EmufarmError):
     transient = True
 
 
+_UNCOUNTED = "status unknown for quota"
+
+
 class ClusterRefused(EmufarmError):
     """The API server refused the request; repeating it would not help, unless it is `passing`."""
 
@@ -62,8 +65,10 @@ class ClusterRefused(EmufarmError):
 
     @property
     def passing(self) -> bool:
-        """A quota is used up, or others of its objects were made at the same moment."""
-        return self.reason == "Conflict" or "exceeded quota" in str(self)
+        """A quota is used up, or so new that nobody has counted yet; or others of its objects were
+        made at the same moment."""
+        said = str(self)
+        return self.reason == "Conflict" or "exceeded quota" in said or _UNCOUNTED in said
 
 
 class KubernetesApi:
