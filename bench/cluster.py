@@ -96,15 +96,21 @@ async def measure_run(devices: int, repeats: int) -> None:
                 done = time.time()
             finally:
                 process.kill()
+                process.wait(PATIENCE_S)
                 await farm.api.delete(FARM_RUNS, name)
+        if process.returncode != 0:
+            raise EmufarmError(f"the run ended with exit code {process.returncode}")
         last = max(found(folder, AttemptCommitted))
-        anew = next(
+        starts = (
             line.ts_ms / 1000
             for line in chain.read(folder).lines
             if isinstance(line.event, DeviceStarted)
             and slot_of(line.event.device) == slot_of(device)
             and line.event.device != device
         )
+        anew = next(starts, None)
+        if anew is None:
+            raise EmufarmError("the run was over before the new device began: more --repeats")
         print(f"run to first lease             {first - begun:6.1f} s")
         print(f"last commit to whole folder    {done - last:6.1f} s")
         print(f"Pod deleted to its device anew {anew - deleted:6.1f} s")

@@ -124,7 +124,10 @@ def find_run(run: str | Path, runs: str | Path = RUNS) -> Path:
     # A folder that is no run may have a run's name.
     for place in sorted(found, key=lambda each: not (each / PLAN).is_file()):
         return place
-    raise UsageError(f"there is no run {named}: name a run as `emufarm run` prints it")
+    raise UsageError(
+        f"there is no run {named}: name a run as `emufarm run` prints it; `emufarm runs pull "
+        f"{named.name}` brings one that is on a cluster"
+    )
 
 
 def verify(place: str | Path, runs: str | Path = RUNS) -> Proof:

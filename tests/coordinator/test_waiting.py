@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.coordinator import schedule
-from orchestrator.coordinator.messages import Lease, RunFinished
+from orchestrator.coordinator.messages import Lease, NothingToLease, RunFinished
 from tests.coordinator.conftest import Served, aside
 from tests.coordinator.runs import a_bundle
 
@@ -46,3 +46,18 @@ async def test_commits_of_others_do_not_wake_it_and_the_end_of_the_run_does(
             if device != devices[-1]:
                 assert decided.count("slot-09.1") == before
         assert isinstance(await waiting, RunFinished)
+
+
+async def test_nothing_is_leased_while_the_volume_is_full_and_what_is_leased_may_end(
+    served: Served, tmp_path: Path
+) -> None:
+    paused = served.coordinator.paused
+    with served.client("slot-00.1") as client:
+        lease = await aside(client.lease, 1)
+        assert isinstance(lease, Lease)
+        paused.set()
+        bundle = a_bundle(tmp_path, lease, "slot-00.1")
+        await aside(client.commit, lease.token, bundle)
+        assert isinstance(await aside(client.lease, 1), NothingToLease)
+        paused.clear()
+        assert isinstance(await aside(client.lease, 1), Lease)

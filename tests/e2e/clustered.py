@@ -41,9 +41,6 @@ from tests.run.conftest import BUILD_S, PATIENCE_S, ROOT, Farm, ended
 OVERLAYS = ROOT / "k8s" / "overlays"
 SIM, SHARED = "sim", "sim-shared-evidence"
 NAMESPACE, USER = "emufarm", "tester"
-# Of every container: the nodes share this machine's few cores, and each tells the scheduler that it
-# has all of them.
-CPU_REQUEST = "50m"
 SOON_S = 60.0  # what keeps a run from starting is said by then
 # Prints the answer's status and body.
 ASK = """
@@ -144,6 +141,16 @@ class Clustered:
         living = [pod for pod in found if not pod["metadata"].get("deletionTimestamp")]
         return max(living, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
 
+    def told(self, name: str, reason: str, message: str) -> None:
+        """Waits for an event of its FarmRun whose message begins so."""
+        of = f"involvedObject.kind=FarmRun,involvedObject.name={name},reason={reason}"
+
+        def is_there() -> bool:
+            found = self.cluster.get("events", "-n", NAMESPACE, "--field-selector", of)["items"]
+            return any(str(one["message"]).startswith(message) for one in found)
+
+        self.cluster.wait(f"the event {reason}", is_there)
+
     def device_pods(self, name: str) -> dict[str, PodLife]:
         """By device."""
         found = self.cluster.get("pods", "-n", NAMESPACE, "-l", names.run_selector(name, "device"))
@@ -237,21 +244,31 @@ def a_clustered(farm: Farm, place: Path, cluster: Cluster, engine: Engine) -> Cl
 
 
 def manifests(cluster: Cluster, overlay: str) -> list[Json]:
-    """An overlay's objects, with less to ask of a node."""
-    rendered = cluster.kubectl("kustomize", str(OVERLAYS / overlay)).stdout
-    objects: list[Json] = list(yaml.safe_load_all(rendered))
-    for template in (one["template"] for one in objects if one["kind"] == "PodTemplate"):
-        spec = template["spec"]
-        for container in (*spec.get("initContainers", ()), *spec["containers"]):
-            resources = container.setdefault("resources", {})
-            resources.setdefault("requests", {})["cpu"] = CPU_REQUEST
-    return objects
+    """An overlay's objects."""
+    return list(
+        yaml.safe_load_all(cluster.kubectl("kustomize", str(OVERLAYS / overlay)).stdout)
+    )
 
 
 def apply_farm(cluster: Cluster, overlay: str) -> None:
     cluster.apply(*manifests(cluster, overlay))
     crd = "crd/farmruns.emufarm.dev"
     cluster.kubectl("wait", "--for=condition=Established", crd, "--timeout=60s")
+
+
+@contextmanager
+def changed_template(clustered: Clustered, component: str, **spec: Any) -> Iterator[None]:
+    objects = manifests(clustered.cluster, SIM)
+    for one in objects:
+        if one["kind"] == "PodTemplate" and one["metadata"]["name"] == f"emufarm-{component}":
+            one["template"]["spec"] |= spec
+            clustered.cluster.apply(one)
+    try:
+        yield
+    finally:
+        template = f"emufarm-{component}"
+        clustered.kubectl("delete", "podtemplate", template)
+        apply_farm(clustered.cluster, SIM)
 
 
 def write_kubeconfig(

@@ -22,7 +22,7 @@ from tests.programs import started
 pytestmark = pytest.mark.kubernetes
 
 # A Docker engine of another suite may come and go meanwhile.
-ENGINES = re.compile(r"docker|emufarm-engine|emufarm0|\bbr-|veth|10\.21[34]\.", re.IGNORECASE)
+ENGINES = re.compile(r"docker|emufarm-engine|emufarm0\b|\bbr-|veth|10\.21[34]\.", re.IGNORECASE)
 PLACES = ("/var/lib/cni", "/var/log/pods", "/var/log/containers", "/var/lib/kubelet", "/run/netns")
 SETTINGS = (*SYSCTLS, "net/ipv4/ip_forward", "net/netfilter/nf_conntrack_max")
 UP_S, DOWN_S = 400.0, 60.0  # nodes and control plane have two minutes each

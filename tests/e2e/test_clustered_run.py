@@ -17,7 +17,7 @@ from orchestrator.coordinator.transitions import EpisodeDecided, LeaseGranted
 from orchestrator.fleet.kubernetes import names
 from orchestrator.fleet.kubernetes.api import Json
 from orchestrator.locks import try_lock_folder
-from tests.e2e.clustered import NAMESPACE, Clustered
+from tests.e2e.clustered import NAMESPACE, Clustered, make_farm_run
 from tests.e2e.thinker import Thinker
 from tests.run.conftest import ended
 
@@ -138,13 +138,15 @@ def test_a_local_run_is_reproduced_on_the_cluster_as_equal(clustered: Clustered)
 
 def test_kubectl_has_the_group_of_commands_for_runs(clustered: Clustered) -> None:
     env = {**clustered.farm.env, "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    make_farm_run(clustered.cluster, "by-plugin", *clustered.images)
     command = [str(clustered.cluster.layout.kubectl), "emufarm", "list", "--json"]
-    place = ("--runs", str(clustered.farm.runs / "none"))
+    place = ("--runs", str(clustered.farm.runs / "none"), "--namespace", NAMESPACE)
     done = subprocess.run(
         [*command, *place], env=env, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert isinstance(json.loads(done.stdout), list)
+    assert "by-plugin" in {one["name"] for one in json.loads(done.stdout)}
+    clustered.delete("by-plugin")
 
 
 @pytest.mark.kubernetes_long

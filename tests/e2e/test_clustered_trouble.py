@@ -6,7 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 
 from orchestrator.fleet.kubernetes.api import Json
-from tests.e2e.clustered import NAMESPACE, SIM, SOON_S, USER, Clustered, apply_farm, bind, manifests
+from tests.e2e.clustered import (
+    NAMESPACE,
+    SIM,
+    SOON_S,
+    USER,
+    Clustered,
+    apply_farm,
+    bind,
+    changed_template,
+)
 from tests.programs import read_until
 from tests.run.conftest import ended
 
@@ -54,21 +63,6 @@ def changed_lock(clustered: Clustered, **container: Any) -> Iterator[None]:
         clustered.lock_file.write_text(before)
 
 
-@contextmanager
-def changed_template(clustered: Clustered, component: str, **spec: Any) -> Iterator[None]:
-    objects = manifests(clustered.cluster, SIM)
-    for one in objects:
-        if one["kind"] == "PodTemplate" and one["metadata"]["name"] == f"emufarm-{component}":
-            one["template"]["spec"] |= spec
-            clustered.cluster.apply(one)
-    try:
-        yield
-    finally:
-        template = f"emufarm-{component}"
-        clustered.kubectl("delete", "podtemplate", template)
-        apply_farm(clustered.cluster, SIM)
-
-
 def test_a_device_image_that_is_not_there(clustered: Clustered) -> None:
     (name,) = clustered.lock.container.pushed  # type: ignore[union-attr]
     with changed_lock(clustered, pushed={name: "sha256:" + "0" * 64}):
@@ -76,14 +70,21 @@ def test_a_device_image_that_is_not_there(clustered: Clustered) -> None:
         refused(clustered, "no-image", *sentence, codes=(20,))
 
 
-def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered) -> None:
+@pytest.mark.parametrize("cause", ["not found", "no node takes the Pod"])
+def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered, cause: str) -> None:
     """Autoscalers need minutes, and whoever named a wrong image should not wait for those."""
     (name,) = clustered.lock.container.pushed  # type: ignore[union-attr]
-    with changed_lock(clustered, pushed={name: "sha256:" + "0" * 64}):
+    with ExitStack() as changed:
+        if cause == "not found":
+            wrong = {name: "sha256:" + "0" * 64}
+            changed.enter_context(changed_lock(clustered, pushed=wrong))
+        else:
+            nowhere = {"emufarm.dev/none": "here"}
+            changed.enter_context(changed_template(clustered, "device", nodeSelector=nowhere))
         process = clustered.start(SMOKE, "--devices", "1", name="patient")
         assert process.stdout is not None
         try:
-            said = read_until(process.stdout.fileno(), "not found", SOON_S)
+            said = read_until(process.stdout.fileno(), cause, SOON_S)
             assert "slot-00.1 waits" in said
             assert process.poll() is None
         finally:

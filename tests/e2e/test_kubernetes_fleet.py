@@ -371,6 +371,55 @@ async def test_a_node_is_avoided_after_three_faults_in_a_row(hand: PodsByHand) -
         assert any("node-x is avoided" in line for line in hand.notices)
 
 
+NO_NODE = status(
+    conditions=[condition("PodScheduled", "Unschedulable", "False", "0/1 nodes")],
+    phase="Pending", initContainerStatuses=[], containerStatuses=[],
+)  # fmt: skip
+
+
+async def avoiding_node_x(hand: PodsByHand) -> None:
+    """Until the first slot's fourth device, which no node takes."""
+    for number in (1, 2, 3):
+        await hand.write(await hand.running(f"slot-00.{number}"), lost_device(139))
+        await hand.fact()
+    await hand.write(await hand.made("slot-00.4"), NO_NODE)
+
+
+async def test_a_pod_that_avoids_a_node_waits_for_another_while_a_device_is_at_work(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The avoided node is tried again where nothing else is left, and that is said."""
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.AVOIDED_S", 0.5)
+    monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.NOTICE_S", 3.0)
+    async with hand.fleet(devices=2, starts=9) as fleet:
+        other = await hand.running("slot-01.1", "node-y")
+        await until(lambda: states(fleet)[1] == "running")
+        await avoiding_node_x(hand)
+        # It is looked at every other second.
+        await until(lambda: any("slot-00.4 waits: " in line for line in hand.notices))
+        assert names.device_object(hand.run, "slot-00.4") in await pod_names(hand)
+        await hand.write(other, left_with(0))
+        pod = await hand.api.get(PODS, await hand.made("slot-00.5"))
+        assert pod is not None
+        assert "affinity" not in pod["spec"]
+    assert [line for line in hand.notices if "the avoided ones are tried again" in line]
+
+
+async def test_a_pod_does_not_wait_for_what_its_run_avoids_no_longer(hand: PodsByHand) -> None:
+    async with hand.fleet(devices=2, starts=9) as fleet:
+        await hand.running("slot-01.1")
+        await until(lambda: states(fleet)[1] == "running")
+        await avoiding_node_x(hand)
+        fleet.committed("slot-01.1")
+        pod = await hand.api.get(PODS, await hand.made("slot-00.5"))
+        assert pod is not None
+        assert "affinity" not in pod["spec"]
+
+
+async def pod_names(hand: PodsByHand) -> set[str]:
+    return {pod["metadata"]["name"] for pod in await hand.pods()}
+
+
 async def test_a_fleet_grows_and_shrinks_where_no_lease_is_held(hand: PodsByHand) -> None:
     async with hand.fleet(devices=2) as fleet:
         for device in ("slot-00.1", "slot-01.1"):

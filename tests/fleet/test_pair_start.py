@@ -58,6 +58,21 @@ def test_without_a_node_it_waits_without_limit_while_another_device_is_at_work()
     assert "for 601 s, and no device is at work" in end.text
 
 
+def test_avoided_nodes_are_tried_again_after_a_minute_where_no_device_is_at_work() -> None:
+    """An autoscaler may bring another node, and devices at work may end."""
+    patience = StartPatience(0.0, PENDING_S, BOOT_S)
+    assert not patience.without_others(100.0, at_work=False)
+    assert not patience.without_others(160.0, at_work=False)
+    assert not patience.without_others(900.0, at_work=True)
+    assert patience.without_others(901.0, at_work=False)
+
+
+def test_avoided_nodes_are_tried_before_the_pending_time_is_over() -> None:
+    patience = StartPatience(0.0, 30.0, BOOT_S)
+    assert not patience.without_others(0.0, at_work=False)
+    assert patience.without_others(16.0, at_work=False)
+
+
 def test_a_phone_boots_from_when_its_image_is_there() -> None:
     device = {**container("device", RUNNING), "started": False}
     made = pod(device, container("worker", NOT_YET), phase="Pending")

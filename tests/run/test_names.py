@@ -53,6 +53,7 @@ def test_a_run_that_is_not_there_is_named(farm: Farm, command: str) -> None:
     code, output = ended(farm.start(command, "three", "--runs", str(farm.runs)))
     assert code == 2, output
     assert f"there is no run {farm.runs / 'three'}" in output
+    assert "`emufarm runs pull three` brings one that is on a cluster" in output
 
 
 def test_a_folder_of_the_same_name_that_is_no_run_does_not_hide_it(

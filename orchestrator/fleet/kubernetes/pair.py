@@ -199,11 +199,21 @@ class KubernetesPair:
         waiting = view.waiting
         assert waiting is not None
         if waiting.cause is Cause.UNSCHEDULABLE and self._avoided:
-            self._context.nodes.forget()
-            raise StartFailed("no other node takes it: the avoided ones are tried again")
+            self._check_avoided(now)
         self._notice(waiting.cause, waiting.text, now)
         end = self._patience.judge(view, now, at_work=bool(self._context.placed))
         await self._end_start(end)
+
+    def _check_avoided(self, now: float) -> None:
+        """StartFailed where the slot's next Pod should keep away from fewer nodes."""
+        nodes = self._context.nodes
+        if not self._avoided <= nodes.avoided:
+            raise StartFailed("a device works on a node that this Pod keeps away from")
+        if self._patience.without_others(now, at_work=bool(self._context.placed)):
+            nodes.forget()
+            text = f"no other node takes {self._device}: the avoided ones are tried again"
+            self._context.notify(text)
+            raise StartFailed(text)
 
     async def _wait(self, cause: Cause, text: str) -> None:
         """NoMorePairs where no device is at work and the time for that is over."""

@@ -10,6 +10,7 @@ from .pod_status import PodView
 NOTICE_S = 10.0  # a Pod that waits for longer is worth a sentence
 SLOW_S = 60.0  # likewise one that simply starts: images may be large
 BOOT_GRACE_S = 10.0  # the worker reports a slow boot itself; this is for a probe that never passes
+AVOIDED_S = 60.0  # for another node to take a Pod that may not be on some of them
 RUNTIME_S = 20.0  # a container runtime that is busy makes a container at its next try
 
 
@@ -69,6 +70,12 @@ class StartPatience:
             why = f"{text} (for {waited:.0f} s, and no device is at work)"
             return StartEnd(cause, why, last=True)
         return None
+
+    def without_others(self, now: float, *, at_work: bool) -> bool:
+        """Of a Pod that keeps away from nodes, and that no other node takes: whether to try those
+        again. Not while another device is at work: then the run goes on without this one."""
+        waited = now - self._seen.setdefault(Cause.UNSCHEDULABLE, now)
+        return waited > min(AVOIDED_S, self._pending_s / 2) and not at_work
 
     def notice(self, cause: Cause, text: str, now: float) -> bool:
         """Whether it is time to say why it waits; once for each reason."""
