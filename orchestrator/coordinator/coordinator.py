@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Literal, Self
 
+from ..agent.spec import image_of
 from ..errors import EmufarmError
 from ..evidence.archive import ArchiveLimits
 from ..outcome import Reason
@@ -95,7 +96,7 @@ class Coordinator:
             settings=asdict(settings),
         )
         self._ledger = Ledger(run, self.state, self._opening, claim)
-        self.agents: AgentContainers | None = None  # set where the fleet can run containers
+        self.agents: AgentContainers | None = None  # of a fleet that can run containers
         self.notices = NoticeLog()
         self.paused = asyncio.Event()  # set while nothing more is leased, as the disk is filling up
         self._storing: dict[str, asyncio.Event] = {}  # token -> set once its bundle is stored
@@ -288,6 +289,14 @@ class Coordinator:
         )
         self._ledger.record(lost)
         await self._ledger.durable()
+
+    def agent_containers(self) -> AgentContainers | None:
+        """None where the run's agent needs none. CoordinatorStopped, upon which a worker asks
+        again, where it does and the fleet that has them is not up yet: workers may be older than
+        their coordinator."""
+        if self.agents is None and image_of(self._plan.agent):
+            raise CoordinatorStopped("the run's fleet is not up yet, which has the agents")
+        return self.agents
 
     # What the application reads and decides.
 

@@ -41,6 +41,8 @@ def grant(
         return RunFinished()
     if known is not None and known.quarantined:
         return DeviceRetired(known.quarantined)
+    if known is not None and known.lost:  # its worker may live where nobody reaches its Pod
+        return DeviceRetired(f"this device was lost: {known.lost}")
     for id in state.pending:
         if may_try(state, id, device, now):
             attempt = len(state.progress[id].ended) + 1
@@ -70,7 +72,8 @@ def live(state: State, now: float) -> Iterator[str]:
     """Devices that hold a lease, or whose worker sent a request within a lease's term."""
     for name, device in state.devices.items():
         recent = device.seen is not None and now - device.seen < state.lease_s
-        if not device.quarantined and (device.token is not None or recent):
+        retired = device.quarantined or device.lost
+        if not retired and (device.token is not None or recent):
             yield name
 
 

@@ -204,9 +204,10 @@ class WorkerHandlers:
 
     async def agent(self, request: Request, device: str) -> Response:
         asked = await read_body(request, AgentRequest)
-        if self._coordinator.agents is None:
+        agents = self._coordinator.agent_containers()
+        if agents is None:
             raise HTTPException(409, "agents in images need a fleet of containers")
-        return JSONResponse(asdict(await self._coordinator.agents.agent(device, asked.command)))
+        return JSONResponse(asdict(await agents.agent(device, asked.command)))
 
     async def health(self, request: Request) -> Response:
         if self._coordinator.stopped is not None:

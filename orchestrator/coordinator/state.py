@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..outcome import Outcome
+from ..outcome import Outcome, Reason
 from ..plan.plan import Episode
 from .pending import Pending
 from .transitions import (
@@ -66,6 +66,7 @@ class DeviceState:
     token: str | None = None  # of its open lease
     quarantined: str = ""  # why
     failing: frozenset[str] = frozenset()  # episodes that failed on it since it last succeeded
+    lost: str = ""  # why, until it starts again
     report_id: str = ""  # of its last start
     starts: int = 0
     failed_starts: int = 0
@@ -158,14 +159,17 @@ def apply(state: State, event: Event, now: float) -> None:
             state.opened = event
         case DeviceStarted():
             device = _device(state, event.device)
-            device.report_id = event.report_id
+            device.report_id, device.lost = event.report_id, ""
             device.starts += 1
         case DeviceFailed():
             device = _device(state, event.device)
             device.seen, device.report_id = None, event.report_id
             device.failed_starts += 1
         case DeviceLost():
-            _device(state, event.device).seen = None
+            device = _device(state, event.device)
+            device.seen = None
+            if event.reason is not Reason.WORKER_LOST:  # its next worker may be here already
+                device.lost = event.text or event.cause
         case DeviceQuarantined():
             _device(state, event.device).quarantined = event.text
         case RunSealed():

@@ -63,7 +63,7 @@ class DeviceFailed(Transition):
 
 
 class DeviceLost(Transition):
-    """The fleet lost a device; it gets no lease until it starts again."""
+    """The fleet lost a device, which gets no lease until it starts again, or only its worker."""
 
     event: Literal["device_lost"] = "device_lost"
     device: str

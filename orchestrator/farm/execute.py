@@ -10,6 +10,7 @@ import asyncio
 import secrets
 import shutil
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from .documents import record_devices, seal
 from .job import Job
 from .run_events import Journaled, Notice, OnEvent, RunStarted, notifier
 
+_MOST_SENDERS = 32  # threads; most of them wait for a folder that is in use
 TEXT_LIMIT = 4000  # of a fact; what a message to the coordinator may hold
 
 
@@ -232,12 +234,18 @@ async def send_staged(
         with CoordinatorClient(url, admin, worker="salvage") as client:
             _send_held(client, slot)
 
-    found = list(slots)
-    sent = [asyncio.to_thread(send, slot) for slot in found]
-    # Together: a folder that is in use is waited for, and there may be one for each device.
-    for slot, trouble in zip(
-        found, await asyncio.gather(*sent, return_exceptions=True), strict=True
-    ):
+    if not (found := list(slots)):
+        return
+    # Together: a folder that is in use is waited for, and there may be one for each device. In
+    # threads of its own: the loop's are needed for the commits that these wait for.
+    senders = ThreadPoolExecutor(min(len(found), _MOST_SENDERS), thread_name_prefix="staged")
+    try:
+        loop = asyncio.get_running_loop()
+        sent = [loop.run_in_executor(senders, send, slot) for slot in found]
+        troubles = await asyncio.gather(*sent, return_exceptions=True)
+    finally:
+        senders.shutdown(wait=False, cancel_futures=True)
+    for slot, trouble in zip(found, troubles, strict=True):
         if isinstance(trouble, EmufarmError | OSError) and stays is not None:
             stays(f"what the worker of {slot.name} had sealed stays in {slot}: {trouble}")
         elif isinstance(trouble, BaseException):

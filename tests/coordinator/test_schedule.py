@@ -8,6 +8,8 @@ from orchestrator.coordinator import schedule
 from orchestrator.coordinator.messages import DeviceRetired, NothingToLease, RunFinished
 from orchestrator.coordinator.state import State, apply, mark_seen, new_state, renew
 from orchestrator.coordinator.transitions import (
+    DeviceLost,
+    DeviceStarted,
     AttemptFenced,
     EpisodeDecided,
     LeaseGranted,
@@ -191,6 +193,26 @@ def test_a_run_whose_every_device_is_in_quarantine_is_stuck_until_it_is_resumed(
     apply(state, SegmentOpened(claim=1, sealed=None), 0)
     assert not schedule.stuck(state)
     lease(state, "a")
+
+
+def lose(state: State, device: str, reason: Reason) -> None:
+    apply(state, DeviceLost(device=device, reason=reason, text="its node is gone"), 0.0)
+
+
+def test_a_lost_device_gets_no_lease_until_it_starts_again() -> None:
+    """Its worker may live on where nobody reaches it, beside the device in its place."""
+    state = a_state()
+    lose(state, "a", Reason.HOST_LOST)
+    assert ask(state, "a") == DeviceRetired("this device was lost: its node is gone")
+    assert list(schedule.live(state, 0.0)) == []
+    apply(state, DeviceStarted(device="a", report_id="2"), 0.0)
+    assert isinstance(ask(state, "a"), LeaseGranted)
+
+
+def test_a_device_whose_worker_was_lost_goes_on_with_the_next_one() -> None:
+    state = a_state()
+    lose(state, "a", Reason.WORKER_LOST)
+    assert isinstance(ask(state, "a"), LeaseGranted)
 
 
 def test_workers_leave_when_every_episode_is_decided_not_when_none_is_left_to_lease() -> None:

@@ -155,6 +155,30 @@ async def test_staging_that_a_worker_still_uses_does_not_keep_a_coordinator_from
     assert committed.token == lease.token
 
 
+async def test_what_many_dead_workers_had_sealed_is_committed_at_once(tmp_path: Path) -> None:
+    """More than the event loop has threads, since each commit needs one of those."""
+    many = 40
+    cluster = Cluster(tmp_path, episodes=many)
+    devices = [f"slot-{number:02d}.1" for number in range(many)]
+    left: list[Path] = []
+
+    async def seal_all(fleet: Fleet) -> None:
+        for device in devices:
+            lease, sealed = await fleet.lease(device), tmp_path / device / "sealed-1"
+            a_bundle(sealed / "bundle", lease, device)
+            (sealed / "token").write_text(lease.token)
+            left.append(sealed.parent)
+        cluster.interrupted.set()
+        await forever(fleet)
+
+    with pytest.raises(RunInterrupted):
+        await cluster.coordinator(seal_all)
+    async with asyncio.timeout(120):
+        assert await cluster.coordinator(forever, left=tuple(left))
+    committed = {e.device for e in cluster.events() if isinstance(e, AttemptCommitted)}
+    assert committed == set(devices)
+
+
 async def test_only_cancelling_ends_the_pairs(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from orchestrator.agent.agent import AgentFault, AgentHostLost
-from orchestrator.coordinator.client import CoordinatorRefused
+from orchestrator.coordinator.client import CoordinatorAway, CoordinatorClient, CoordinatorRefused
 from orchestrator.coordinator.messages import AgentCommand, AgentStatus
+from orchestrator.coordinator.open_run import open_run
+from orchestrator.coordinator.server import listening
 from orchestrator.outcome import Reason
 from orchestrator.worker.agent_host import CoordinatorAgentHost
 from tests.coordinator.conftest import SECRETS, Served, aside
+from tests.coordinator.runs import SETTINGS, a_plan
 
 ASK = {"command": "start"}
 
@@ -57,6 +64,26 @@ async def test_a_fleet_without_containers_has_none(served: Served) -> None:
             await aside(client.agent, "start")
         with pytest.raises(AgentHostLost):
             await aside(CoordinatorAgentHost(client).start)
+
+
+async def test_a_worker_that_is_older_than_its_coordinator_asks_again_until_the_fleet_is_up(
+    tmp_path: Path,
+) -> None:
+    """A successor answers before it has adopted the Pods; that costs no attempt."""
+    plan = replace(a_plan(1), agent="image:mine@sha256:" + "0" * 64)
+    async with (
+        open_run(tmp_path / "one", plan, SETTINGS) as coordinator,
+        listening(coordinator, SECRETS) as url,
+    ):
+        secret = SECRETS.workers.secret("slot-00.1")
+        with CoordinatorClient(url, secret, worker="w", away_s=0.0) as client:
+            with pytest.raises(CoordinatorAway, match="fleet is not up yet"):
+                await aside(client.agent, "start")
+        with CoordinatorClient(url, secret, worker="w", away_s=60.0) as client:
+            asking = asyncio.create_task(aside(client.agent, "start"))
+            await asyncio.sleep(0.1)  # it has asked in vain by then, or asks now
+            coordinator.agents = Fleet(AgentStatus(text="well"))
+            assert (await asking).text == "well"
 
 
 async def test_only_a_workers_secret_and_a_known_word_are_heard(served: Served) -> None:
