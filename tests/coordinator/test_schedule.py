@@ -8,9 +8,9 @@ from orchestrator.coordinator import schedule
 from orchestrator.coordinator.messages import DeviceRetired, NothingToLease, RunFinished
 from orchestrator.coordinator.state import State, apply, mark_seen, new_state, renew
 from orchestrator.coordinator.transitions import (
+    AttemptFenced,
     DeviceLost,
     DeviceStarted,
-    AttemptFenced,
     EpisodeDecided,
     LeaseGranted,
     SegmentOpened,

@@ -245,9 +245,7 @@ def a_clustered(farm: Farm, place: Path, cluster: Cluster, engine: Engine) -> Cl
 
 def manifests(cluster: Cluster, overlay: str) -> list[Json]:
     """An overlay's objects."""
-    return list(
-        yaml.safe_load_all(cluster.kubectl("kustomize", str(OVERLAYS / overlay)).stdout)
-    )
+    return list(yaml.safe_load_all(cluster.kubectl("kustomize", str(OVERLAYS / overlay)).stdout))
 
 
 def apply_farm(cluster: Cluster, overlay: str) -> None:

@@ -24,6 +24,7 @@ from orchestrator.fleet.kubernetes.api import (
 )
 from orchestrator.fleet.kubernetes.farm_run import timestamp
 from orchestrator.fleet.kubernetes.pair import is_forbidden
+from orchestrator.fleet.kubernetes.watch import PodWatch
 from orchestrator.outcome import Cause
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.clustered import bind, write_kubeconfig
@@ -41,7 +42,7 @@ from tests.e2e.pods_by_hand import (
     status,
 )
 from tests.e2e.test_manifests import apply_sim
-from tests.fleet.contract import ended, states, until
+from tests.fleet.contract import PATIENCE_S, ended, states, until
 
 pytestmark = pytest.mark.kubernetes
 QUOTAS = ObjectKind("api/v1", "resourcequotas")
@@ -476,19 +477,30 @@ async def test_pods_that_have_not_started_and_those_whose_worker_restarts_are_ad
         assert {pod["metadata"]["uid"] for pod in await hand.pods()} == before
 
 
-@pytest.mark.parametrize(
-    ("reason", "cause"),
-    [("DeletionByTaintManager", Cause.NODE_LOST), ("EvictionByEvictionAPI", Cause.EVICTED)],
-)
-async def test_a_device_that_was_taken_while_nobody_watched_is_lost_by_the_cause_on_record(
-    hand: PodsByHand, reason: str, cause: Cause
-) -> None:
-    """Its Pod is about to go, so it does not live; once it is gone, nobody knows why."""
+async def a_pod_that_was_left(hand: PodsByHand) -> str:
+    """By a coordinator that was asked to stop, with its device at work."""
     async with hand.fleet() as fleet:
         name = await hand.running("slot-00.1")
         await until(lambda: states(fleet) == ["running"])
         await fleet.leave()
-    await hand.write(name, status(conditions=[now_disrupted(reason)]))
+    return name
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause", "code"),
+    [
+        ("DeletionByTaintManager", Cause.NODE_LOST, None),
+        ("EvictionByEvictionAPI", Cause.EVICTED, 0),
+    ],
+)
+async def test_a_device_that_was_taken_while_nobody_watched_is_lost_by_the_cause_on_record(
+    hand: PodsByHand, reason: str, cause: Cause, code: int | None
+) -> None:
+    """Its Pod is about to go, and its worker has left or is on a node that nobody reaches; once it
+    is gone, nobody knows why."""
+    name = await a_pod_that_was_left(hand)
+    worker = None if code is None else container("worker", ended_with(code))
+    await hand.write(name, status(worker=worker, conditions=[now_disrupted(reason)]))
     await hand.api.delete(PODS, name, 30)
     async with hand.backend().resources(hand.logs.parent, print, adopt=True) as resources:
         assert await resources.living() == ()
@@ -496,6 +508,68 @@ async def test_a_device_that_was_taken_while_nobody_watched_is_lost_by_the_cause
         assert reason in (hand.logs / "slot-00.1.pod.json").read_text()
         await hand.api.delete(PODS, name, 0)
         assert (await resources.describe_loss("slot-00.1")).cause is Cause.REMOVED
+
+
+async def test_a_worker_that_seals_while_its_coordinator_comes_back_has_its_time(
+    hand: PodsByHand,
+) -> None:
+    """Its Pod was told to go; its lease ends with it, and not before."""
+    name = await a_pod_that_was_left(hand)
+    hand.dead_nodes.add("node-x")  # nobody confirms its end before its worker has left
+    target = now_disrupted("EvictionByEvictionAPI")
+    await hand.write(name, status(conditions=[target, condition("Ready", "")]))
+    await hand.api.delete(PODS, name, 30)
+    async with hand.backend().resources(hand.logs.parent, print, adopt=True) as resources:
+        assert await resources.living() == ("slot-00.1",)
+    async with hand.fleet(adopt=True):
+        await hand.write(
+            name, status(worker=container("worker", ended_with(0)), conditions=[target])
+        )
+        hand.dead_nodes.clear()
+        fact = await hand.fact()
+        assert (fact.device, fact.kind, fact.cause) == ("slot-00.1", "device_lost", Cause.EVICTED)
+        await hand.made("slot-00.2")
+
+
+async def test_a_device_that_ended_while_nobody_watched_is_lost_by_its_own_cause(
+    hand: PodsByHand,
+) -> None:
+    """Its Pod lives, its worker runs and the kubelet starts it again."""
+    name = await a_pod_that_was_left(hand)
+    await hand.write(name, lost_device(137, "OOMKilled"))
+    async with hand.fleet(adopt=True):
+        fact = await hand.fact()
+        lost = ("slot-00.1", "device_lost", Cause.OUT_OF_MEMORY)
+        assert (fact.device, fact.kind, fact.cause) == lost
+        await hand.made("slot-00.2")
+
+
+async def test_an_adopted_device_whose_pod_goes_before_it_is_looked_at_is_not_made_again(
+    hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name is never given twice."""
+    name = await a_pod_that_was_left(hand)
+    answers = PodWatch.answers
+
+    async def too_late(watch: PodWatch) -> None:
+        if await hand.api.get(PODS, name) is not None:
+            await hand.api.delete(PODS, name, 0)
+            await until_gone(hand, name)
+        await answers(watch)
+
+    monkeypatch.setattr(PodWatch, "answers", too_late)
+    async with hand.fleet(adopt=True):
+        fact = await hand.fact()
+        lost = ("slot-00.1", "device_lost", Cause.REMOVED)
+        assert (fact.device, fact.kind, fact.cause) == lost
+        await hand.made("slot-00.2")
+        assert name not in await pod_names(hand)
+
+
+async def until_gone(hand: PodsByHand, name: str) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while await hand.api.get(PODS, name) is not None:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
 
 async def test_an_api_server_that_is_away_costs_no_device(hand: PodsByHand, farm: Cluster) -> None:

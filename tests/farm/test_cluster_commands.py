@@ -24,7 +24,8 @@ from orchestrator.farm.cluster import commands, watching
 from orchestrator.farm.cluster.commands import NothingLeased
 from orchestrator.farm.cluster.listing import local_runs
 from orchestrator.farm.cluster.options import ClusterOptions
-from orchestrator.farm.cluster.start import NewRun
+from orchestrator.farm.cluster.reach import farm_namespace
+from orchestrator.farm.cluster.start import NewRun, require_secret
 from orchestrator.farm.run_events import ignore
 from orchestrator.farm.runs import Run
 from orchestrator.fleet.kubernetes.api import Json
@@ -274,3 +275,15 @@ def test_every_option_of_a_cluster_has_its_flag() -> None:
 def test_a_run_that_is_cancelled_equals_itself() -> None:
     """Whether somebody knows that it was cancelled is no part of the run."""
     assert Run(Path("a"), PLAN, cancelled=True) == Run(Path("a"), PLAN)
+
+
+async def test_an_agents_secret_that_is_not_there_is_told_before_anything_is_made(
+    cluster: FakeCluster,
+) -> None:
+    """No agent could start without it, and each attempt would be lost to that."""
+    async with farm_namespace("", "") as farm:
+        run = farm.run("one")
+        with pytest.raises(UsageError, match="the namespace farm has no such Secret"):
+            await require_secret(run, "model-key")
+        cluster.add("secrets", {"metadata": {"name": "model-key"}})
+        await require_secret(run, "model-key")

@@ -282,3 +282,20 @@ async def test_no_second_coordinator_is_started_beside_one_that_has_lost_its_job
         why = await coordinators.explain(farm.run("one"), EmufarmError("no answer"))
     assert "away" in why.text
     assert cluster.jobs() == []
+
+
+@pytest.mark.parametrize(
+    ("until", "jobs"), [("2031-01-01T00:00:00Z", 1), ("2021-01-01T00:00:00Z", 2)]
+)
+async def test_a_run_is_served_although_the_pod_of_a_lost_node_never_ends(
+    cluster: FakeCluster, until: str, jobs: int
+) -> None:
+    """Nobody confirms its end, so its Job only says that it is about to end. A Pod that still has
+    time is waited for."""
+    job = cluster.objects["jobs", "emufarm-one"]
+    job["status"] = {"conditions": [{"type": "SuccessCriteriaMet", "status": "True"}]}
+    pod = cluster.coordinator_pod("emufarm-one-old", phase="Running")
+    pod["metadata"]["deletionTimestamp"] = until
+    async with farm_namespace("", "") as farm:
+        await coordinators.explain(farm.run("one"), EmufarmError("no answer"))
+    assert len(cluster.jobs()) == jobs

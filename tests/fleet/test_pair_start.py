@@ -11,6 +11,7 @@ from tests.fleet.test_pod_status import (
     NOT_YET,
     RUNNING,
     backing_off,
+    condition,
     container,
     pod,
     starting,
@@ -47,6 +48,19 @@ def test_an_image_that_cannot_be_pulled_has_the_pending_time(at_work: bool) -> N
     end = judged(made, 0.0, PENDING_S + 1, at_work=at_work)
     assert end is not None
     assert end.cause is Cause.IMAGE_ERROR
+
+
+@pytest.mark.parametrize("at_work", [False, True])
+def test_a_node_that_cannot_set_a_pod_up_has_the_pending_time(at_work: bool) -> None:
+    """Its network or a volume of it: devices that are at work elsewhere prove nothing for it."""
+    creating = {"waiting": {"reason": "ContainerCreating"}}
+    made = starting(creating)
+    made["status"]["conditions"].append(condition("PodReadyToStartContainers", "False"))
+    made["status"]["initContainerStatuses"][0]["imageID"] = ""
+    assert judged(made, 5.0, PENDING_S, at_work=at_work) is None
+    end = judged(made, 5.0, PENDING_S + 6, at_work=at_work)
+    assert end is not None
+    assert "node-1 has not set it up for 601 s" in end.text or end.last
 
 
 def test_without_a_node_it_waits_without_limit_while_another_device_is_at_work() -> None:

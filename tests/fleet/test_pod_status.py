@@ -143,6 +143,7 @@ def test_a_healthy_pair_has_no_trouble() -> None:
         node="node-1",
         queued=False,
         waiting=None,
+        set_up=True,
         device_started=True,
         worker_running=True,
         device_ends=0,
@@ -150,6 +151,7 @@ def test_a_healthy_pair_has_no_trouble() -> None:
         worker_ends=0,
         worker_end=None,
         gone=None,
+        unreachable=False,
         ended=False,
         images=DIGESTS,
     )
@@ -159,8 +161,8 @@ def test_a_healthy_pair_has_no_trouble() -> None:
 def test_a_fresh_pod_only_waits(status: Json | None) -> None:
     view = read_pod({"metadata": {"uid": "u-1"}, "status": status})
     assert view == PodView(
-        "u-1", "", False, Waiting(Cause.UNKNOWN, "the device starts"), False, False, 0, None, 0,
-        None, None, False, {},
+        "u-1", "", False, Waiting(Cause.UNKNOWN, "the device starts"), True, False, False, 0, None,
+        0, None, None, False, False, {},
     )  # fmt: skip
 
 
@@ -580,3 +582,12 @@ def test_no_missing_or_strange_field_breaks_the_reading(
     view = read_pod(made)
     assert view.device_ends >= (view.device_end is not None)
     assert view.worker_ends >= (view.worker_end is not None)
+
+
+@pytest.mark.parametrize(("ready", "unreachable"), [("True", False), ("False", True)])
+def test_a_taint_drives_pods_from_nodes_that_answer_too(ready: str, unreachable: bool) -> None:
+    """The control plane says of the Pods of a lost node that they are not ready."""
+    taken = condition("DisruptionTarget", "True", "DeletionByTaintManager", TAINT)
+    view = read_pod(pod(None, None, taken, condition("Ready", ready, ""), metadata=DELETED))
+    assert ended(view).cause is Cause.NODE_LOST
+    assert view.unreachable is unreachable

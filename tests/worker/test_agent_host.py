@@ -76,9 +76,11 @@ async def test_a_worker_that_is_older_than_its_coordinator_asks_again_until_the_
         listening(coordinator, SECRETS) as url,
     ):
         secret = SECRETS.workers.secret("slot-00.1")
-        with CoordinatorClient(url, secret, worker="w", away_s=0.0) as client:
-            with pytest.raises(CoordinatorAway, match="fleet is not up yet"):
-                await aside(client.agent, "start")
+        with (
+            CoordinatorClient(url, secret, worker="w", away_s=0.0) as client,
+            pytest.raises(CoordinatorAway, match="fleet is not up yet"),
+        ):
+            await aside(client.agent, "start")
         with CoordinatorClient(url, secret, worker="w", away_s=60.0) as client:
             asking = asyncio.create_task(aside(client.agent, "start"))
             await asyncio.sleep(0.1)  # it has asked in vain by then, or asks now

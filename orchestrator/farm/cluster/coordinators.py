@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from ...errors import EmufarmError, RunInterrupted, UsageError
 from ...fleet.kubernetes import names
@@ -19,7 +20,10 @@ from .reach import COORDINATOR, ClusterRun
 from .start import PENDING, coordinator_arguments
 
 LEAVES_S = 120.0  # for the Pod of a coordinator whose Job was deleted; it is given 30 s to end
+STALE_S = 60.0  # for a kubelet to confirm the end of a Pod whose time is over
 LOOK_S = 0.5
+# A Job says so first, and that it has ended once its last Pod is gone, which may be on a lost node.
+_ENDED = ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget")
 
 
 class RunGone(EmufarmError):
@@ -39,7 +43,8 @@ async def explain(run: ClusterRun, error: Exception) -> Waiting:
     if begun:
         await _require_volume(run, found)
     # A Job that somebody deleted leaves its Pod for a moment, or for good.
-    if has_left(jobs) and (jobs or begun) and not await _living(run):
+    living = await _living(run)
+    if has_left(jobs) and (jobs or begun) and not [each for each in living if not is_stale(each)]:
         if status.get("phase") == "Failed" and "total" not in status:
             raise EmufarmError(f"{run.name} never began: {status.get('message')}")
         if any(one["reason"] == UNREADABLE for one in status.get("conditions", ())):
@@ -74,9 +79,16 @@ def has_left(jobs: list[Json]) -> bool:
 
 def _ended(job: Json) -> bool:
     conditions = (job.get("status") or {}).get("conditions") or []
-    return any(
-        one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions
-    )
+    return any(one["type"] in _ENDED and one["status"] == "True" for one in conditions)
+
+
+def is_stale(pod: Json) -> bool:
+    """Its time to end was over long ago, and its node does not say that it has: whoever only reads
+    the volume need not wait for that."""
+    until = pod["metadata"].get("deletionTimestamp")  # its grace included
+    if not until:
+        return False
+    return (datetime.now(UTC) - datetime.fromisoformat(until)).total_seconds() > STALE_S
 
 
 async def coordinator_again(run: ClusterRun, *, serve_only: bool) -> None:
@@ -111,17 +123,18 @@ async def end_coordinators(run: ClusterRun, asked: asyncio.Event) -> None:
         if asked.is_set():
             raise RunInterrupted(f"{run.name} has no coordinator now: `{run.command('resume')}`")
         if time.monotonic() - since > LEAVES_S:
+            name = living[0]["metadata"]["name"]
             raise EmufarmError(
-                f"the Pod {living[0]} of the former coordinator does not end: where its node is "
-                f"lost, the cluster's administrator ends it (kubectl delete pod {living[0]} -n "
+                f"the Pod {name} of the former coordinator does not end: where its node is "
+                f"lost, the cluster's administrator ends it (kubectl delete pod {name} -n "
                 f"{run.farm.name} --force); then `{run.command('resume')}`"
             )
         await asyncio.sleep(LOOK_S)
 
 
-async def _living(run: ClusterRun) -> list[str]:
+async def _living(run: ClusterRun) -> list[Json]:
     found, _ = await run.api.listed(PODS, names.run_selector(run.name, COORDINATOR))
     return [
-        pod["metadata"]["name"] for pod in found
+        pod for pod in found
         if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
     ]  # fmt: skip

@@ -121,6 +121,7 @@ async def start(farm: FarmNamespace, new: NewRun, notify: Notify) -> None:
     images = pushed_images(new.profile)
     run = farm.run(new.name)
     templates = await _templates(run, new, ways)
+    await require_secret(run, new.options.agent_secret)
     maker, there = secrets.token_hex(8), new.folder.exists()
     try:
         farm_run = await _make_farm_run(run, new, images, maker)
@@ -158,6 +159,21 @@ async def _templates(run: ClusterRun, new: NewRun, ways: Sequence[Opening]) -> d
             known = container.get("envFrom") or []
             container["envFrom"] = [*known, {"secretRef": {"name": new.options.agent_secret}}]
     return found
+
+
+async def require_secret(run: ClusterRun, name: str) -> None:
+    """UsageError where the agent's variables are not there: no agent could start without them."""
+    if not name:
+        return
+    try:
+        found = await run.api.get(SECRETS, name)
+    except ClusterRefused as error:
+        raise refused(error, run.farm.name) from error
+    if found is None:
+        raise UsageError(
+            f"--agent-secret {name}: the namespace {run.farm.name} has no such Secret; `kubectl "
+            f"create secret generic {name} -n {run.farm.name} --from-literal=NAME=...` makes it"
+        )
 
 
 async def _make_farm_run(run: ClusterRun, new: NewRun, images: PushedImages, maker: str) -> Json:

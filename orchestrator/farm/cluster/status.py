@@ -37,7 +37,7 @@ class FarmRunKeeper:
         self.view: Callable[[], Mapping[str, Any]] | None = None
 
     async def __aenter__(self) -> Self:
-        _start(self._tasks, self._write_often())
+        self._start(self._tasks, self._write_often())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -50,11 +50,11 @@ class FarmRunKeeper:
 
     def follow_spec(self, on_spec: Callable[[Mapping[str, Any]], None]) -> None:
         """Calls it with the spec, now and at every change."""
-        _start(self._tasks, self._follow(on_spec))
+        self._start(self._tasks, self._follow(on_spec))
 
     def event(self, reason: str, message: str, *, warning: bool = True) -> None:
         """An event of the FarmRun; one that cannot be written is only notified."""
-        _start(self._events, self._send_event(reason, message, warning))
+        self._start(self._events, self._send_event(reason, message, warning))
 
     async def stand(self, standing: RunStanding) -> None:
         """Writes it before it returns, if the API server answers within some minutes."""
@@ -133,8 +133,12 @@ class FarmRunKeeper:
         except EmufarmError as error:
             self._notify(f"an event cannot be written ({reason}: {message}): {error}")
 
+    def _start(self, tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+        def ended(task: asyncio.Task[None]) -> None:
+            tasks.discard(task)
+            if not task.cancelled() and (error := task.exception()):
+                self._notify(f"the FarmRun is not kept up to date any more: {error!r}")
 
-def _start(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
-    task = asyncio.create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
+        task = asyncio.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(ended)

@@ -138,11 +138,13 @@ class KubernetesResources:
 
     async def living(self) -> tuple[str, ...]:
         """Those of every Pod that is not gone: one that is queued or boots has its place, and a
-        worker that is started again in its Pod holds its lease. One for each slot, the latest."""
+        worker that is started again in its Pod holds its lease. Also of one that was told to go,
+        while its worker seals and sends. One for each slot, the latest."""
         found: dict[str, int] = {}
         for pod in await self._pods(DEVICE):
             device = str(pod["metadata"]["labels"][names.DEVICE])
-            if read_pod(pod).gone is None:
+            view = read_pod(pod)
+            if view.gone is None or (view.worker_running and not view.unreachable):
                 slot, number = slot_of(device), device_numbers(device)[1]
                 found[slot] = max(found.get(slot, 0), number)
         return tuple(sorted(f"{slot}.{number}" for slot, number in found.items()))

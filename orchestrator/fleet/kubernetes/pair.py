@@ -99,7 +99,9 @@ class KubernetesPair:
                 await self._send_left()
 
     async def _adopt_or_make(self) -> Json | None:
-        """Its Pod; None where one of this name is ending: the slot's next has another name."""
+        """Its Pod; None where one of this name is ending, or an adopted one is gone: the slot's
+        next has another name."""
+        adopted = self._device in self._context.settings.order.adopted
         asked = time.monotonic()
         await self._watch.answers()
         since, pause = time.monotonic(), FIRST_PAUSE_S
@@ -109,7 +111,11 @@ class KubernetesPair:
             try:
                 if pod := self._watch.pod(self._name) or await self._api.get(PODS, self._name):
                     self._watch.add(pod)
-                    return pod if read_pod(pod).gone is None else None  # a predecessor's
+                    # One that is ending is of the predecessor that made it, unless it was adopted.
+                    return pod if adopted or read_pod(pod).gone is None else None
+                if adopted:
+                    self._report("device_lost", _GONE, _GONE.text)
+                    return None
                 making = True
                 return await _whole(self._make())
             except ClusterAway as error:
@@ -152,9 +158,11 @@ class KubernetesPair:
 
     async def _keep(self, pod: Json | None) -> bool:
         """Until the pair has ended."""
-        first = read_pod(pod or {})  # a predecessor has reported what had ended before
-        crashes, hurt, taken = first.worker_ends, 0.0, False
-        view = first
+        view = read_pod(pod or {})
+        # A predecessor has reported workers that had ended before. It never kept a Pod whose device
+        # had, so such an end is one that nobody saw.
+        before, hurt, taken = view.worker_ends, 0.0, False
+        crashes = before
         while pod is not None:
             self._pod, view, now = pod, read_pod(pod), time.monotonic()
             wait_s = LOOK_S
@@ -164,19 +172,18 @@ class KubernetesPair:
             left = view.worker_end.left if view.worker_end and not view.worker_running else None
             if left == WorkerExit.ALL_DECIDED:
                 return True
-            device_lost = view.device_ends > first.device_ends
+            device_lost = view.device_ends > 0
             taken = view.gone is not None and (taken or not device_lost)
             if view.gone or device_lost or left is not None:
                 # Its worker seals what it has, sends it and leaves by itself.
                 hurt = hurt or now
                 wait_s = hurt + self._context.seal_s - now
-                unreachable = view.gone is not None and view.gone.cause is Cause.NODE_LOST
-                if not view.worker_running or unreachable or wait_s <= 0:
+                if not view.worker_running or view.unreachable or wait_s <= 0:
                     return await self._lost(view, device_lost=device_lost and not taken)
             elif view.worker_ends > crashes:
                 crashes = view.worker_ends
                 await self._crashed(view)
-                if self._slot.exhausted or crashes - first.worker_ends >= MOST_CRASHES:
+                if self._slot.exhausted or crashes - before >= MOST_CRASHES:
                     return False
             elif view.queued:
                 self._slot.state = "queued"
@@ -260,7 +267,7 @@ class KubernetesPair:
         orderly = end.cause is Cause.ASKED_TO_STOP or end.exit_code == 0
         if view.gone is not None and (not device_lost or orderly):
             end = view.gone
-        self._force = view.gone is not None and view.gone.cause is Cause.NODE_LOST
+        self._force = view.unreachable
         # A dead node's kubelet has no log to give, and asking it takes long.
         text = end.text if self._force else await self._with_log(end.text, "device")
         await self._conclude(view, end, text)

@@ -31,6 +31,7 @@ class StartPatience:
         self.since = since
         self._pending_s = pending_s
         self._boot_s = boot_s + BOOT_GRACE_S
+        self._placed = 0.0  # since when its node sets it up
         self._booting = 0.0  # since when its device's container has an image
         self._ready = 0.0  # since when its device has booted
         self._seen: dict[Cause, float] = {}  # since when
@@ -53,6 +54,10 @@ class StartPatience:
                 Cause.START_TIMEOUT, f"the phone was not ready after {self._boot_s:.0f} s"
             )
         # Whoever is at work elsewhere says nothing about these.
+        self._placed = (self._placed or now) if view.node and not view.set_up else 0.0
+        if self._placed and now - self._placed > self._pending_s:
+            why = f"{view.node} has not set it up for {now - self._placed:.0f} s: {text}"
+            return StartEnd(Cause.RUNTIME_ERROR, why)
         waited = now - self._seen.setdefault(cause, now)
         if cause is Cause.RUNTIME_ERROR and waited > RUNTIME_S:
             return StartEnd(cause, text)

@@ -91,6 +91,7 @@ class PodView:
     waiting: (
         Waiting | None
     )  # None once the worker has started; kept by a Pod whose worker never did
+    set_up: bool  # with network and volumes, as far as its node says so
     device_started: bool  # its startup probe passed
     worker_running: bool
     device_ends: int  # how often it has ended
@@ -98,6 +99,7 @@ class PodView:
     worker_ends: int
     worker_end: ContainerEnd | None
     gone: ContainerEnd | None  # the whole Pod; set as soon as it is told to go, whatever `left` is
+    unreachable: bool  # gone with its node, whose kubelet will not confirm it
     ended: bool  # none of its containers runs any more
     images: Mapping[str, str]  # container -> "sha256:...", where it is known
 
@@ -116,18 +118,23 @@ def read_pod(pod: Mapping[str, Any]) -> PodView:
             or _cannot_start(WORKER, worker, worker_end or _NO_END)
             or Waiting(Cause.UNKNOWN, _line(f"the {starting} starts", (device_end or _NO_END).text))
         )
+    gone = _gone(metadata, status, worker_end or device_end or _NO_END)
+    # A taint may also drive Pods from a node that is well: their workers get their grace.
+    ready = bool(_first(status, "conditions", type="Ready", status="True"))
     return PodView(
         uid=_text(metadata, "uid"),
         node=_text(spec, "nodeName"),
         queued=queued,
         waiting=waiting,
+        set_up=not _first(status, "conditions", type="PodReadyToStartContainers", status="False"),
         device_started=starting == WORKER,
         worker_running=_runs(worker),
         device_ends=_ends(device),
         device_end=device_end,
         worker_ends=_ends(worker),
         worker_end=worker_end,
-        gone=_gone(metadata, status, worker_end or device_end or _NO_END),
+        gone=gone,
+        unreachable=gone is not None and gone.cause is Cause.NODE_LOST and not ready,
         ended=_text(status, "phase") in ("Succeeded", "Failed"),
         images=_digests(device, worker),
     )
