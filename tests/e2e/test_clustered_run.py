@@ -198,14 +198,18 @@ def no_more_pods(clustered: Clustered) -> Iterator[None]:
         clustered.kubectl("delete", "quota", "no-more")
 
 
-def test_two_runs_side_by_side_never_meet(clustered: Clustered) -> None:
+def test_two_runs_side_by_side_never_meet(clustered: Clustered, patient_cases: Path) -> None:
     """Neither reaches the other's coordinator, and the end of one is none of the other."""
     runs = ("one", "other")
     with ExitStack() as listening:
         machine = clustered.cluster.machine_address
-        agents = {name: listening.enter_context(Thinker(machine).listening()) for name in runs}
+        agents = {
+            name: listening.enter_context(Thinker(machine, 240.0).listening()) for name in runs
+        }
         started = {
-            name: clustered.start(SMOKE, "--devices", "1", "--agent", agent.url, name=name)
+            name: clustered.start(
+                str(patient_cases), "--devices", "1", "--agent", agent.url, name=name
+            )
             for name, agent in agents.items()
         }
         leases = {

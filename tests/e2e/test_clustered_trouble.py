@@ -29,7 +29,7 @@ from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
-UNSTARTED_S = 6  # where not even the coordinator starts; else it needs some of the time
+UNSTARTED_S = 20  # where not even the coordinator starts; else it needs some of the time
 NO_IMAGE = ("ImagePull", "not found")  # the kubelet's word, and the registry's answer
 
 

@@ -96,11 +96,12 @@ async def test_whatever_a_device_ends_with_after_its_pod_was_told_to_go_was_the_
     hand: PodsByHand,
 ) -> None:
     """Such as a kill at the end of its grace."""
+    hand.seal_s = 10.0
     async with hand.fleet():
         name = await hand.running("slot-00.1")
         target = now_disrupted("EvictionByEvictionAPI")
         await hand.write(name, status(conditions=[target]))
-        await asyncio.sleep(0.5)  # it is seen, and its worker has a second to leave
+        await asyncio.sleep(1.0)  # it is seen, and its worker has some seconds to leave
         device = container("device", ended_with(137), restarts=0, started=False)
         await hand.write(name, status(device, conditions=[target]))
         assert (await hand.fact()).cause is Cause.EVICTED
@@ -182,7 +183,7 @@ async def test_without_a_node_it_waits_while_another_device_is_at_work(
     hand: PodsByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orchestrator.fleet.kubernetes.pair_start.NOTICE_S", 0.1)
-    hand.pending_s = 1.0
+    hand.pending_s = 3.0
     no_room = condition("PodScheduled", "Unschedulable", "False", "0/2 nodes are available")
     async with hand.fleet(devices=2) as fleet:
         await hand.running("slot-00.1")
@@ -190,7 +191,7 @@ async def test_without_a_node_it_waits_while_another_device_is_at_work(
         name = await hand.made("slot-01.1")
         await hand.write(name, {"phase": "Pending", "conditions": [no_room]})
         await until(lambda: any("0/2 nodes" in line for line in hand.notices))
-        await asyncio.sleep(1.5)  # longer than the time that a fleet without a device has
+        await asyncio.sleep(3.5)  # longer than the time that a fleet without a device has
         assert states(fleet) == ["running", "starting"]
     assert hand.facts.empty()
 
