@@ -40,6 +40,9 @@ def test_the_public_cases_run_on_four_devices_and_equal_a_local_run(clustered: C
     slots = {e.device.partition(".")[0] for e in events if isinstance(e, LeaseGranted)}
     assert len(slots) == 4
     clustered.proves_itself("public")
+    made_by = json.loads((clustered.farm.runs / "public" / "run_manifest.json").read_text())
+    elsewhere = {"value": None, "why": "the run is on a cluster"}
+    assert made_by["android"]["sdkmanager_version"] == elsewhere
 
     code, output = here.result()
     assert code == 0, output
