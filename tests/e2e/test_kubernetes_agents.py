@@ -17,7 +17,7 @@ from orchestrator.fleet.kubernetes.api import PODS, Json, ObjectKind
 from orchestrator.fleet.kubernetes.pod_spec import AgentPodImage
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.pods_by_hand import IMAGE, RUNNING, TEMPLATE, PodsByHand, container, pods_by_hand
-from tests.e2e.test_kubernetes_fleet import refusal
+from tests.e2e.test_kubernetes_start import refusal
 from tests.e2e.test_manifests import farm
 from tests.fleet.contract import PATIENCE_S, states, until
 
