@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.fleet.kubernetes.pair_start import StartEnd, StartPatience
+from orchestrator.fleet.kubernetes.pair_start import StartEnd, StartPatience, WaitNews
 from orchestrator.fleet.kubernetes.pod_status import read_pod
 from orchestrator.outcome import Cause
 from tests.fleet.test_pod_status import (
@@ -131,3 +131,11 @@ def test_why_it_waits_is_said_once_for_each_reason() -> None:
     assert patience.notice(Cause.UNSCHEDULABLE, "no room", 50.0)
     assert not patience.notice(Cause.UNSCHEDULABLE, "no room", 60.0)
     assert patience.notice(Cause.IMAGE_ERROR, "403", 61.0)
+
+
+def test_of_thousands_that_wait_for_the_same_one_a_minute_says_so() -> None:
+    news = WaitNews()
+    assert [news.is_news("no room", 0.01 * number) for number in range(5000)].count(True) == 1
+    assert news.is_news("403", 50.0)
+    assert not news.is_news("no room", 59.0)
+    assert news.is_news("no room", 61.0)

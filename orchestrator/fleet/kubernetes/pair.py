@@ -27,7 +27,7 @@ from . import names
 from .agents import KubernetesAgents
 from .api import PODS, SECRETS, ClusterAway, ClusterRefused, Json, KubernetesApi
 from .nodes import NodeHistory, avoidance
-from .pair_start import StartEnd, StartPatience
+from .pair_start import StartEnd, StartPatience, WaitNews
 from .pod_record import keep_status
 from .pod_spec import PodSettings
 from .pod_status import ContainerEnd, PodView, held_by, read_pod
@@ -60,6 +60,7 @@ class PairContext:
     senders: ThreadPoolExecutor  # for what dead workers had sealed
     agents: KubernetesAgents | None = None  # where the run's agent comes in an image
     placed: dict[str, str] = field(default_factory=dict)  # device at work -> its node
+    waits: WaitNews = field(default_factory=WaitNews)
     # slot -> since when it waits for a Pod that starts
     waiting: dict[str, float] = field(default_factory=dict)
 
@@ -229,7 +230,8 @@ class KubernetesPair:
         await self._end_start(self._patience.pending(cause, text, now, at_work=at_work))
 
     def _notice(self, cause: Cause, text: str, now: float) -> None:
-        if self._patience.notice(cause, text, now):
+        """Why it waits; of thousands that wait for the same, one speaks for all."""
+        if self._patience.notice(cause, text, now) and self._context.waits.is_news(text, now):
             self._context.notify(f"{self._device} waits: {text}")
 
     def _wait_from(self, now: float) -> None:

@@ -11,6 +11,7 @@ NOTICE_S = 10.0  # a Pod that waits for longer is worth a sentence
 SLOW_S = 60.0  # likewise one that simply starts: images may be large
 BOOT_GRACE_S = 10.0  # the worker reports a slow boot itself; this is for a probe that never passes
 AVOIDED_S = 60.0  # for another node to take a Pod that may not be on some of them
+AGAIN_S = 60.0  # before another device says that it waits for the same
 RUNTIME_S = 20.0  # a container runtime that is busy makes a container at its next try
 
 
@@ -21,6 +22,22 @@ class StartEnd:
     cause: Cause
     text: str
     last: bool = False  # another Pod would wait in vain too
+
+
+class WaitNews:
+    """Of all slots of a fleet: what they wait for, and when that was last said."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def is_news(self, text: str, now: float) -> bool:
+        """Whether it was not said a moment ago, by this slot or another one."""
+        for old in [each for each, since in self._said.items() if now - since > AGAIN_S]:
+            del self._said[old]
+        if text in self._said:
+            return False
+        self._said[text] = now
+        return True
 
 
 class StartPatience:
