@@ -163,7 +163,7 @@ class Coordinator:
             return RunFinished()
         if held is not None:
             text = "its worker asked for another lease without ending this one"
-            self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text))
+            self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text, now))
         mark_seen(self.state, device, now)
         if self.paused.is_set() and not self.state.finished:
             return NothingToLease(self.state.lease_s / 2)
@@ -231,7 +231,9 @@ class Coordinator:
                 self._unpackers, self._store.take, upload, granted, digest, scored
             )
             self._ledger.record(
-                schedule.bundle_stored(self.state, token, stored.record, digest, stored.bundle)
+                schedule.bundle_stored(
+                    self.state, token, stored.record, digest, stored.bundle, stored.size
+                )
             )
         except OSError as error:
             raise self.disk_failed(error) from error
@@ -257,6 +259,7 @@ class Coordinator:
                 device=device,
                 report_id=report.report_id,
                 worker=report.worker,
+                boot_s=report.boot_s,
                 facts=report.facts,
             )
             self._ledger.record(started)
@@ -279,7 +282,8 @@ class Coordinator:
         self._ledger.check()
         held = self._lease_of(loss.device)
         if held is not None and held.granted.token not in self._storing:
-            self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text))
+            now = time.monotonic()
+            self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text, now))
         lost = DeviceLost(
             device=loss.device,
             reason=loss.reason,
