@@ -36,6 +36,7 @@ from .messages import (
     slot_of,
 )
 from .notices import NoticeLog
+from .observer import RunObserver
 from .state import OpenLease, mark_seen, new_state, renew
 from .transitions import (
     DeviceFailed,
@@ -77,9 +78,11 @@ class Coordinator:
         claim: Claim,
         *,
         alone: bool,
+        observer: RunObserver,
     ) -> None:
         self.folder = run
         self._claim = claim.number
+        self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
@@ -95,7 +98,7 @@ class Coordinator:
             episodes=len(plan.episodes),
             settings=asdict(settings),
         )
-        self._ledger = Ledger(run, self.state, self._opening, claim)
+        self._ledger = Ledger(run, self.state, self._opening, claim, observer)
         self.agents: AgentContainers | None = None  # of a fleet that can run containers
         self.notices = NoticeLog()
         self.paused = asyncio.Event()  # set while nothing more is leased, as the disk is filling up
@@ -224,7 +227,7 @@ class Coordinator:
             return "committed" if token in self.state.committed else "fenced"
         if self.state.sealed or token in self.state.fenced:
             raise LeaseEnded(f"the lease {token} has ended, and its bundle cannot be kept")
-        scored = token in self.state.leases
+        scored, began = token in self.state.leases, time.monotonic()
         self._storing[token] = asyncio.Event()
         try:
             stored = await asyncio.get_running_loop().run_in_executor(
@@ -240,6 +243,7 @@ class Coordinator:
         finally:
             self._storing.pop(token).set()
         await self._ledger.durable()
+        self._observer.committed(time.monotonic() - began)
         return "committed" if scored else "fenced"
 
     def disk_failed(self, error: OSError) -> CoordinatorStopped | VolumeAway:
