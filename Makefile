@@ -34,7 +34,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long engine cluster lint format schemas index lock dist clean
+.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long engine cluster lint format schemas families index lock dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +91,9 @@ format: $(DEVELOP) ## Rewrite the code in the project's format
 
 schemas: $(DEVELOP) ## Write the JSON Schemas of docs/schema/ again, after a changed model
 	@$(BIN)/emufarm schema --write docs/schema
+
+families: $(INSTALLED) ## Write the table of metric families into docs/metrics.md again, after a changed one
+	@$(BIN)/python docs/families.py --write
 
 index: ## Print the path and first line of every module (WRITE=1: into docs/architecture.md)
 	@$(PYTHON) docs/index.py $(if $(WRITE),--write)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from orchestrator.metrics.families import FAMILIES, IDENTITY, Family
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -35,3 +40,12 @@ def test_only_the_identity_says_which_run_it_is() -> None:
     others = {label for family in FAMILIES for label in family.labels if family.kind != "info"}
     assert others & set(IDENTITY) == set()
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_the_table_in_the_document_is_fresh() -> None:
+    """`make families` writes it again."""
+    program = [sys.executable, str(ROOT / "docs" / "families.py")]
+    done = subprocess.run(program, check=True, capture_output=True, text=True, timeout=60)
+    document = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert f"-->\n{done.stdout}<!-- families: end" in document
+    assert all(f"| `{family.full_name}` |" in document for family in FAMILIES)
