@@ -78,6 +78,7 @@ async def exposing(
         notify(f"metrics: {url}")
         yield
         if not asked.is_set():
+            page.end()
             notify(f"metrics: served for two scrapes more, at most {at.linger_s:g} s")
             await linger(page, at.linger_s, asked)
 

@@ -7,6 +7,7 @@ down. A coordinator that has stopped, or whose disk is full, is scraped as befor
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -29,11 +30,24 @@ class MetricsPage:
     def __init__(self) -> None:
         self._metrics: RunMetrics | None = None
         self._scrapes = 0
+        self._enough = 0  # scrapes, once the run has ended
+        self._ended_at: float | None = None
         self._scraped = asyncio.Event()  # replaced whenever it is set
+
+    @property
+    def shows(self) -> bool:
+        return self._metrics is not None
 
     def show(self, metrics: RunMetrics) -> None:
         self._metrics = metrics
         self._registry = registered(metrics)
+
+    def end(self) -> None:
+        """The run has ended, however."""
+        if self._metrics is not None and self._ended_at is None:
+            self._metrics.over = True
+            self._enough = self._scrapes + LAST_SCRAPES
+            self._ended_at = time.monotonic()
 
     async def answer(self, request: Request) -> Response:
         if self._metrics is None or self._metrics.state is None:
@@ -44,14 +58,12 @@ class MetricsPage:
         return Response(body, headers={"content-type": content_type})
 
     async def linger(self, seconds: float) -> None:
-        """The run has ended: returns after two further scrapes, at the latest after this time."""
-        if self._metrics is None:
+        """Returns once two scrapes came after the run's end, at the latest so long after it."""
+        if self._ended_at is None:
             return
-        self._metrics.over = True
-        until = self._scrapes + LAST_SCRAPES
         try:
-            async with asyncio.timeout(seconds):
-                while self._scrapes < until:
+            async with asyncio.timeout(self._ended_at + seconds - time.monotonic()):
+                while self._scrapes < self._enough:
                     self._scraped = asyncio.Event()
                     await self._scraped.wait()
         except TimeoutError:

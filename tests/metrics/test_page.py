@@ -147,8 +147,8 @@ async def test_after_the_end_it_waits_for_two_scrapes_more(tmp_path: Path) -> No
             metrics.state = coordinator.state
             await scrape(url)
             await scrape(url)
+        page.end()
         lingering = asyncio.create_task(page.linger(60))
-        await asyncio.sleep(0)
         assert (await scrape(url))["run_over",] == 1
         assert not lingering.done()
         await scrape(url)
@@ -157,6 +157,10 @@ async def test_after_the_end_it_waits_for_two_scrapes_more(tmp_path: Path) -> No
 
 async def test_where_nobody_scrapes_it_waits_no_longer_than_it_may() -> None:
     page = MetricsPage()
+    page.end()
     await asyncio.wait_for(page.linger(60), 1)  # it has nothing to show
     page.show(a_run())
+    await asyncio.wait_for(page.linger(60), 1)  # the run has not ended
+    page.end()
     await asyncio.wait_for(page.linger(0.05), 10)
+    await asyncio.wait_for(page.linger(0.05), 10)  # the time has passed already
