@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import threading
 import urllib.error
@@ -14,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from orchestrator.coordinator.transitions import AttemptCommitted, BundleStored, DeviceStarted
 from tests.ports import even_port
 from tests.run.conftest import Farm, ended
+from tests.run.test_road import wait_for
 
 SMOKE = "cases/smoke"
 
@@ -92,3 +95,38 @@ def test_a_taken_port_is_exit_2_before_anything_starts(farm: Farm, tmp_path: Pat
         assert code == 2, output
         assert f"--metrics-port {port} cannot be listened on" in output
     assert not (farm.runs / "r").exists()
+
+
+def test_a_killed_run_that_is_resumed_on_the_same_port_loses_no_count_and_doubles_none(
+    farm: Farm,
+) -> None:
+    """What was scraped before the kill is in the journal, or it was never scraped."""
+    port = even_port()
+    on = ("--devices", "1", "--metrics-port", str(port), "--metrics-linger", "30")
+    process = farm.start(
+        "run", "cases/public", "-k", "sms_reply", "--backend", "local", "--runs", str(farm.runs),
+        "--run", "r", *on,
+    )  # fmt: skip
+    scraper = Scraper(port)
+    try:
+        wait_for(lambda: attempts(scraper) > 0, process)
+        os.killpg(process.pid, signal.SIGKILL)
+        ended(process)
+        known = len(scraper.answers)
+        code, output = farm.resume("r", *on)
+    finally:
+        scraper.end()
+    assert code == 0, output
+    before, resumed, last = scraper.answers[known - 1], scraper.answers[known], scraper.answers[-1]
+    counters = [key for key in before if key[0].endswith(("_total", "_bucket", "_count"))]
+    own = ("commit_seconds", "journal_sync_seconds")  # of one process
+    assert [key for key in counters if resumed[key] < before[key] and key[0].startswith(own)]
+    kept = [key for key in counters if not key[0].startswith(own)]
+    assert [key for key in kept if not before[key] <= resumed[key] <= last[key]] == []
+    ended_attempts = [event for event in farm.events() if isinstance(event, AttemptCommitted)]
+    assert attempts(scraper) == len(ended_attempts) == 2
+
+
+def attempts(scraper: Scraper) -> float:
+    last = scraper.answers[-1] if scraper.answers else {}
+    return sum(value for key, value in last.items() if key[0] == "attempts_total")
