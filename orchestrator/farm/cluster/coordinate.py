@@ -130,7 +130,6 @@ class PodCoordinator:
             return
         async with self._page.served(HOST, arguments.metrics_port):
             await self._run(asked)
-            await linger(self._page, arguments.metrics_linger_s, asked)
 
     async def _run(self, asked: asyncio.Event) -> None:
         async with KubernetesApi(self._access) as api:
@@ -160,7 +159,6 @@ class PodCoordinator:
 
     async def _fail(self, api: KubernetesApi, keeper: FarmRunKeeper, failed: RunStanding) -> None:
         """Another coordinator would find the same. Nobody else would end the run's devices."""
-        self._page.end()
         self._notify(f"the run has failed: {failed.message}")
         keeper.event("Failed", failed.message)
         try:
@@ -299,6 +297,8 @@ class PodCoordinator:
                 await keeper.stand(RunStanding(standing.phase, standing.message, timestamp()))
             elif asked.is_set():
                 raise RunInterrupted("stopped before the run was pulled")
+            # Still being served: somebody else may pull it meanwhile.
+            await linger(self._page, self._arguments.metrics_linger_s, asked)
 
     def _ended_counts(self, plan: Plan) -> RunMetrics | None:
         """Of a run that this process only serves; none where its manifest does not say what it
