@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from orchestrator.folders import cache_folder
 from orchestrator.image.wheelhouse import wheelhouse
@@ -16,6 +17,9 @@ from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.cluster.reached import Reached
 from tests.e2e.engine import Engine
 
+# A busy machine is no failure. All else is as Hypothesis has it, here or under CI.
+settings.register_profile("unhurried", settings(), deadline=None)
+settings.load_profile("unhurried")
 # Suites that several adapters share say what was unequal, as test modules do.
 pytest.register_assert_rewrite(
     "tests.fleet.contract", "tests.fleet.docker_trial", "tests.fleet.pods_trial"

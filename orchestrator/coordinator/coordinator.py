@@ -260,24 +260,17 @@ class Coordinator:
             pass  # repeated: its answer was lost on the way
         elif report.phase is None:
             started = DeviceStarted(
-                device=device,
-                report_id=report.report_id,
-                worker=report.worker,
-                boot_s=report.boot_s,
-                facts=report.facts,
-            )
+                device=device, report_id=report.report_id, worker=report.worker,
+                boot_s=report.boot_s, facts=report.facts,
+            )  # fmt: skip
             self._ledger.record(started)
             mark_seen(self.state, device, time.monotonic())
         else:
             failed = DeviceFailed(
-                device=device,
-                report_id=report.report_id,
-                phase=report.phase,
-                reason=report.reason,
-                cause=report.cause,
-                exit_code=report.exit_code,
+                device=device, report_id=report.report_id, phase=report.phase,
+                reason=report.reason, cause=report.cause, exit_code=report.exit_code,
                 text=report.text,
-            )
+            )  # fmt: skip
             self._ledger.record(failed)
         await self._ledger.durable()
 
@@ -289,12 +282,9 @@ class Coordinator:
             now = time.monotonic()
             self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text, now))
         lost = DeviceLost(
-            device=loss.device,
-            reason=loss.reason,
-            cause=loss.cause,
-            exit_code=loss.exit_code,
+            device=loss.device, reason=loss.reason, cause=loss.cause, exit_code=loss.exit_code,
             text=loss.text,
-        )
+        )  # fmt: skip
         self._ledger.record(lost)
         await self._ledger.durable()
 

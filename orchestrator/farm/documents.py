@@ -23,10 +23,11 @@ from ..pins.run_manifest import (
     env_capabilities,
     run_manifest,
 )
-from ..pins.sdk_tools import sdk_facts
+from ..pins.sdk_tools import sdk_facts, unknown_sdk
 from ..plan.store import FILE as PLAN
 from ..plan.store import write_plan
 from ..report.verify.run_folder import documents_to_seal, latest_device_facts
+from .backends import CLUSTER
 from .job import Job
 
 
@@ -45,7 +46,9 @@ def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[s
     """By file name, before a device has reported."""
     means = durations.measured_means(job.run.parent, job.plan.agent)
     plan, settings, backend = job.plan, job.settings, job.backend
-    repo, sdk, now = repo_facts(), sdk_facts(), time.time_ns() // 1_000_000
+    repo, now = repo_facts(), time.time_ns() // 1_000_000
+    # A cluster's phones are not on this machine; what their image was made of is in its lock.
+    sdk = sdk_facts() if backend.name != CLUSTER else unknown_sdk("the run is on a cluster")
     command, elsewhere = command_of(plan.agent), remote_facts(plan.agent)
     if elsewhere is not None and backend.agent is not None:
         elsewhere["image_id"] = backend.agent.id

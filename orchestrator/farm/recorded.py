@@ -1,4 +1,4 @@
-"""Reads back what a run was started with, from its manifest."""
+"""Reads back what a run was started with; a run whose cases or profile changed is not resumed."""
 
 from __future__ import annotations
 

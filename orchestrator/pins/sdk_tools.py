@@ -48,6 +48,11 @@ def sdk_facts(environ: Mapping[str, str] = os.environ) -> dict[str, Any]:
     return facts
 
 
+def unknown_sdk(why: str) -> dict[str, Any]:
+    """The same facts, of a run whose phones are on machines that nobody asked."""
+    return {"root": unknown(why), **{name: {"version": unknown(why)} for name in TOOLS}}
+
+
 def _sdk_root(environ: Mapping[str, str]) -> Path | None:
     named = next((environ[name] for name in SDK_VARIABLES if environ.get(name)), None)
     return Path(named) if named else None

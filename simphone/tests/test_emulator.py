@@ -130,7 +130,9 @@ async def test_adb_takes_the_phone_for_an_emulator_through_a_reset(machine: Mach
                 0,
                 "OK\r\n",
             )
-            await machine.adb("-s", serial, "wait-for-disconnect")
+            async with asyncio.timeout(60):  # adb lists the former connection for a moment
+                while "transport_id:2" not in (await machine.adb("devices", "-l"))[1]:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
             await machine.adb("-s", serial, "wait-for-device")
             code, said = await machine.adb("-s", serial, "shell", "test -e /sdcard/f")
             assert (code, said) == (1, "")

@@ -37,7 +37,7 @@ class Served:
 
     def http(self, secret: str) -> httpx.AsyncClient:
         headers = {TOKEN_HEADER: secret}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, trust_env=False)
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=60.0, trust_env=False)
 
 
 async def aside(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -52,6 +52,17 @@ def clustered(
 
 
 @pytest.fixture(scope="session")
+def patient_cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The smoke case, whose agent has 300 s: it waits until a test has done what takes long."""
+    text = (ROOT / "cases/smoke/wifi_off/case.yaml").read_text()
+    case = tmp_path_factory.mktemp("cases") / "wifi_off" / "case.yaml"
+    case.parent.mkdir()
+    case.write_text(text.replace("seconds: 60", "seconds: 300"))
+    assert case.read_text() != text
+    return case.parents[1]
+
+
+@pytest.fixture(scope="session")
 def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A control plane without nodes: Pods are what a test writes that they are."""
     with Cluster(tmp_path_factory.mktemp("api-server"), nodes=0) as made:

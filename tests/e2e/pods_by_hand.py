@@ -90,6 +90,7 @@ class PodsByHand:
     run: str
     template: Json
     pending_s: float = 600.0
+    seal_s: float = 1.0
     agent: AgentPodImage | None = None
     facts: asyncio.Queue[DeviceFact] = field(default_factory=asyncio.Queue)
     notices: list[str] = field(default_factory=list)
@@ -104,7 +105,7 @@ class PodsByHand:
         text = (images_folder() / PROFILE / FILE).read_text()
         return KubernetesBackend(
             self.access, NAMESPACE, self.owner, self.template, IMAGE, IMAGE, LOCK,
-            load_profile(PROFILE), text, seal_s=1.0, pending_s=self.pending_s,
+            load_profile(PROFILE), text, seal_s=self.seal_s, pending_s=self.pending_s,
             agent=self.agent,
         )  # fmt: skip
 

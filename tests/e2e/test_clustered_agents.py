@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -33,7 +34,7 @@ class Agent(BaseHTTPRequestHandler):
         said.pop('screenshot', None)
         with open('/tmp/said', 'a') as file:
             file.write(json.dumps([self.path, str(self.headers), said]))
-        until = time.monotonic() + (0 if said['type'] == 'hello' else 45)
+        until = time.monotonic() + (0 if said['type'] == 'hello' else 240)
         while time.monotonic() < until and not os.path.exists('/tmp/go'):
             time.sleep(0.05)
         reply = {'type': 'ready'} if said['type'] == 'hello' else {'action': 'done'}
@@ -85,10 +86,12 @@ def test_the_example_image_plays_the_smoke_case(built: Clustered) -> None:
 
 
 def test_an_agent_reaches_nothing_and_learns_nothing_and_its_worker_has_no_rights(
-    built: Clustered,
+    built: Clustered, patient_cases: Path
 ) -> None:
     image = push(built.cluster, agent_farm.build("emufarm-test-agent:thinks", THINKS), "thinks")
-    process = built.start(SMOKE, "--devices", "1", "--agent", f"image:{image}", name="blind")
+    process = built.start(
+        str(patient_cases), "--devices", "1", "--agent", f"image:{image}", name="blind"
+    )
     try:
         agent = is_shut_in(built)
         built.in_pod(agent, "agent", "open('/tmp/go', 'w')")

@@ -25,33 +25,21 @@ from orchestrator.outcome import Cause
 from tests.e2e.cluster.layout import NODES
 from tests.e2e.clustered import Clustered, changed_template
 from tests.e2e.thinker import Thinker
-from tests.run.conftest import ROOT, ended
+from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
-SMOKE = "cases/smoke/wifi_off/case.yaml"
 QUIET, EPISODES, MOST_EPISODES = "quiet", 4, 8
-AGENT_S, THINKING_S = 300, 240.0  # a lost node is left after a minute
+THINKING_S = 240.0  # less than the case's time; a lost node is left after a minute
 long = pytest.mark.kubernetes_long
 
 
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The smoke case, whose agent has more time."""
-    text = (ROOT / SMOKE).read_text()
-    case = tmp_path_factory.mktemp("cases") / "wifi_off" / "case.yaml"
-    case.parent.mkdir()
-    case.write_text(text.replace("seconds: 60", f"seconds: {AGENT_S}"))
-    assert case.read_text() != text
-    return case.parents[1]
-
-
 @pytest.fixture(scope="module", autouse=True)
-def _quiet(clustered: Clustered, cases: Path) -> None:
+def _quiet(clustered: Clustered, patient_cases: Path) -> None:
     """A run that nothing disturbs, for the scores that the others must have."""
     with Thinker(clustered.cluster.machine_address).listening() as agent:
         agent.go()
         words = ("--backend", "local", "--devices", "2", "--repeats", str(MOST_EPISODES))
-        code, output = clustered.farm.run(cases, *words, "--agent", agent.url, name=QUIET)
+        code, output = clustered.farm.run(patient_cases, *words, "--agent", agent.url, name=QUIET)
     assert code == 0, output
     assert set(clustered.farm.outcomes(QUIET).values()) == {"success"}
 
@@ -69,12 +57,12 @@ class Start(Protocol):
 
 
 @pytest.fixture
-def start(clustered: Clustered, cases: Path, thinker: Thinker) -> Start:
+def start(clustered: Clustered, patient_cases: Path, thinker: Thinker) -> Start:
     """Starts a run on two devices whose agent is the thinker."""
 
     def one(name: str, *words: str, episodes: int = EPISODES) -> subprocess.Popen[str]:
         busy = ("--devices", "2", "--repeats", str(episodes), "--agent", thinker.url)
-        return clustered.start(str(cases), *busy, *words, name=name)
+        return clustered.start(str(patient_cases), *busy, *words, name=name)
 
     return one
 

@@ -40,6 +40,9 @@ def test_the_public_cases_run_on_four_devices_and_equal_a_local_run(clustered: C
     slots = {e.device.partition(".")[0] for e in events if isinstance(e, LeaseGranted)}
     assert len(slots) == 4
     clustered.proves_itself("public")
+    made_by = json.loads((clustered.farm.runs / "public" / "run_manifest.json").read_text())
+    elsewhere = {"value": None, "why": "the run is on a cluster"}
+    assert made_by["android"]["sdkmanager_version"] == elsewhere
 
     code, output = here.result()
     assert code == 0, output
@@ -198,14 +201,18 @@ def no_more_pods(clustered: Clustered) -> Iterator[None]:
         clustered.kubectl("delete", "quota", "no-more")
 
 
-def test_two_runs_side_by_side_never_meet(clustered: Clustered) -> None:
+def test_two_runs_side_by_side_never_meet(clustered: Clustered, patient_cases: Path) -> None:
     """Neither reaches the other's coordinator, and the end of one is none of the other."""
     runs = ("one", "other")
     with ExitStack() as listening:
         machine = clustered.cluster.machine_address
-        agents = {name: listening.enter_context(Thinker(machine).listening()) for name in runs}
+        agents = {
+            name: listening.enter_context(Thinker(machine, 240.0).listening()) for name in runs
+        }
         started = {
-            name: clustered.start(SMOKE, "--devices", "1", "--agent", agent.url, name=name)
+            name: clustered.start(
+                str(patient_cases), "--devices", "1", "--agent", agent.url, name=name
+            )
             for name, agent in agents.items()
         }
         leases = {

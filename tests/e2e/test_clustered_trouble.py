@@ -29,7 +29,7 @@ from tests.run.conftest import ended
 
 pytestmark = pytest.mark.kubernetes
 SMOKE = "cases/smoke"
-UNSTARTED_S = 6  # where not even the coordinator starts; else it needs some of the time
+UNSTARTED_S = 20  # where not even the coordinator starts; else it needs some of the time
 NO_IMAGE = ("ImagePull", "not found")  # the kubelet's word, and the registry's answer
 
 
@@ -70,18 +70,22 @@ def test_a_device_image_that_is_not_there(clustered: Clustered) -> None:
         refused(clustered, "no-image", *sentence, codes=(20,))
 
 
-@pytest.mark.parametrize("cause", ["not found", "no node takes the Pod"])
-def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered, cause: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "cause"), [("patient", "not found"), ("waiting", "no node takes the Pod")]
+)
+def test_a_cause_is_said_in_time_where_much_more_is_given(
+    clustered: Clustered, name: str, cause: str
+) -> None:
     """Autoscalers need minutes, and whoever named a wrong image should not wait for those."""
-    (name,) = clustered.lock.container.pushed  # type: ignore[union-attr]
     with ExitStack() as changed:
         if cause == "not found":
-            wrong = {name: "sha256:" + "0" * 64}
+            (image,) = clustered.lock.container.pushed  # type: ignore[union-attr]
+            wrong = {image: "sha256:" + "0" * 64}
             changed.enter_context(changed_lock(clustered, pushed=wrong))
         else:
             nowhere = {"emufarm.dev/none": "here"}
             changed.enter_context(changed_template(clustered, "device", nodeSelector=nowhere))
-        process = clustered.start(SMOKE, "--devices", "1", name="patient")
+        process = clustered.start(SMOKE, "--devices", "1", name=name)
         assert process.stdout is not None
         try:
             said = read_until(process.stdout.fileno(), cause, SOON_S)
@@ -90,7 +94,7 @@ def test_a_cause_is_said_in_time_where_much_more_is_given(clustered: Clustered, 
         finally:
             process.kill()
             process.communicate(timeout=60)
-    clustered.delete("patient")
+    clustered.delete(name)
 
 
 def test_a_worker_image_that_is_not_there(clustered: Clustered) -> None:
@@ -193,6 +197,6 @@ def test_a_cluster_that_does_not_answer(clustered: Clustered, tmp_path: Path) ->
     path = tmp_path / "config"
     path.write_text(json.dumps(config))
     farm = replace(clustered.farm, env={**clustered.farm.env, "KUBECONFIG": str(path)})
-    code, output = replace(clustered, farm=farm).run(SMOKE, "--devices", "1", name="away")
+    code, output = replace(clustered, farm=farm).run(SMOKE, "--devices", "1", name="unreachable")
     assert code == 20, output
     assert "API server does not answer" in output

@@ -6,7 +6,6 @@ makes of a Pod that a server keeps.
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from typing import Any
 
@@ -143,7 +142,7 @@ async def test_a_pod_that_does_not_start_is_given_up_with_its_cause(
 ) -> None:
     """At once where no other Pod would do better, else when its time is over."""
     hopeless = cause is Cause.CONFIG_ERROR
-    hand.pending_s = 600.0 if hopeless else 1.0
+    hand.pending_s = 600.0 if hopeless else 1.9
     view = read_pod(made)
     async with hand.fleet(starts=1) as fleet:
         node = made["spec"].get("nodeName")
@@ -160,11 +159,11 @@ async def test_a_pod_that_does_not_start_is_given_up_with_its_cause(
 
 async def test_another_pod_of_the_same_name_is_no_device(hand: PodsByHand) -> None:
     """Its uid is another, so the state of its device is lost."""
-    async with hand.fleet():
+    async with hand.fleet() as fleet:
         name = await hand.running("slot-00.1")
         pod = await hand.api.get(PODS, name)
         assert pod is not None
-        await asyncio.sleep(0.5)  # it is seen at work
+        await until(lambda: states(fleet) == ["running"])
         await hand.api.delete(PODS, name, 0)
         about = {key: pod["metadata"][key] for key in ("name", "labels", "ownerReferences")}
         # The server has written into these what it would refuse to be sent.

@@ -17,6 +17,7 @@ from orchestrator.fleet.kubernetes.api import PODS, Json, ObjectKind
 from orchestrator.fleet.kubernetes.pod_spec import AgentPodImage
 from tests.e2e.cluster.cluster import Cluster
 from tests.e2e.pods_by_hand import IMAGE, RUNNING, TEMPLATE, PodsByHand, container, pods_by_hand
+from tests.e2e.test_kubernetes_start import refusal
 from tests.e2e.test_manifests import farm
 from tests.fleet.contract import PATIENCE_S, states, until
 
@@ -93,8 +94,9 @@ async def test_an_agent_for_which_the_quota_has_no_room_is_waited_for_and_is_no_
 ) -> None:
     monkeypatch.setattr(agents, "ANSWER_S", 0.5)
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}}
-    await hand.api.create(QUOTAS, {**quota, "spec": {"hard": {"pods": "1"}}})
+    await hand.api.create(QUOTAS, {**quota, "spec": {"hard": {"pods": "0"}}})
     try:
+        await until(lambda: "exceeded quota" in refusal(hand))  # its admission has seen it
         with pytest.raises(CoordinatorStopped, match=r"the agent's Pod waits: .* quota: one"):
             await containers.agent(DEVICE, "start")
         assert any(f"the agent of {DEVICE} waits" in line for line in hand.notices)

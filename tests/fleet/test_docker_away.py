@@ -13,7 +13,7 @@ from orchestrator.fleet.docker.engine import DEFAULT_HOST, EngineAbsent, connect
 from orchestrator.fleet.docker.owner import WORKER
 from orchestrator.fleet.docker.reaper import reap
 from orchestrator.outcome import Cause
-from tests.fleet.contract import ended, states
+from tests.fleet.contract import ended, states, until
 from tests.fleet.docker_door import Door
 from tests.fleet.docker_trial import DockerTrial, docker_trial
 
@@ -49,6 +49,7 @@ async def test_pairs_live_on_while_the_engine_is_away(trial: DockerTrial, door: 
     """And what ended meanwhile is seen once it is back."""
     async with trial.fleet("wait 0; exit 0") as fleet:
         await trial.working("slot-00.1")
+        await until(lambda: states(fleet) == ["running"])  # it has its engine's answer
         worker = trial.container("slot-00", WORKER)
         direct = connect()
         door.close()
@@ -67,6 +68,7 @@ async def test_an_engine_that_stays_away_ends_the_fleet(trial: DockerTrial, door
     trial.away_s = 1.0
     async with trial.fleet("wait 0", devices=2) as fleet:
         await trial.working("slot-00.1", "slot-01.1")
+        await until(lambda: states(fleet) == ["running", "running"])
         door.close()
         await ended(fleet)
         assert states(fleet) == ["given_up", "given_up"]

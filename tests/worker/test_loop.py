@@ -267,7 +267,7 @@ async def test_a_lost_lease_ends_the_attempt_and_its_bundle_is_fenced(
             return TAP
 
         def lose() -> Any:
-            fact = at.coordinator.device_lost(DeviceLoss(device=DEVICE))
+            fact = at.coordinator.device_lost(DeviceLoss(device=DEVICE, lost="worker"))
             asyncio.run_coroutine_threadsafe(fact, here).result(60)
             wait_until(lambda: not renewals[0](), "the renewal is refused")
             return TAP

@@ -77,7 +77,7 @@ async def test_a_phone_without_keys_knows_nobody(tmp_path: Path, server: AdbServ
 async def test_a_host_that_never_answers_the_token_is_dropped(
     tmp_path: Path, server: AdbServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transport, "HANDSHAKE_S", 0.05)
+    monkeypatch.setattr(transport, "HANDSHAKE_S", 1.0)
     running = running_phone(tmp_path, server, skip_auth=False)
     async with running as phone, raw_host(phone.adbd.port) as host:
         await host.introduce()

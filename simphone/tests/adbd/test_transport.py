@@ -95,11 +95,11 @@ async def test_root_and_unroot_restart_adbd_as_the_other_user(phone: Phone) -> N
     await phone.adb("wait-for-device")
     assert (await phone.adb("shell", "id")).out == b"0\n"
     assert (await phone.adb("root")).text == "adbd is already running as root\n"
+    before = await transport_id(phone)
     reader, writer = await phone.request("unroot:")
     assert await reader.read() == b"restarting adbd as non root\n"
     writer.close()
-    await phone.adb("wait-for-disconnect")
-    await phone.adb("wait-for-device")
+    await is_connected_anew(phone, before)
     assert (await phone.adb("shell", "id")).out == b"2000\n"
 
 
@@ -113,17 +113,26 @@ async def test_reboot_reaches_the_machine(phone: Phone) -> None:
     assert phone.reboots == 1
 
 
-async def test_a_dropped_phone_comes_back_with_a_new_transport(phone: Phone) -> None:
-    async def transport_id() -> int:
-        listed = (await phone.adb("devices", "-l")).text
-        line = next(line for line in listed.splitlines() if line.startswith(phone.serial))
-        return int(line.rpartition("transport_id:")[2])
+async def transport_id(phone: Phone) -> int:
+    """0 where adb has no connection."""
+    listed = (await phone.adb("devices", "-l")).text
+    lines = (line for line in listed.splitlines() if line.startswith(f"{phone.serial} "))
+    return int(next(lines, "transport_id:0").rpartition("transport_id:")[2])
 
-    before = await transport_id()
+
+async def is_connected_anew(phone: Phone, before: int) -> None:
+    """adb lists the former connection for a moment."""
+    async with asyncio.timeout(60):
+        while await transport_id(phone) <= before:  # noqa: ASYNC110 - adb tells no event
+            await asyncio.sleep(0.05)
+    await phone.adb("wait-for-device")
+
+
+async def test_a_dropped_phone_comes_back_with_a_new_transport(phone: Phone) -> None:
+    before = await transport_id(phone)
     phone.adbd.drop_all()
-    await phone.adb("wait-for-disconnect")
     await phone.connect()
-    assert await transport_id() > before
+    await is_connected_anew(phone, before)
 
 
 async def test_while_the_machine_stands_still_nobody_answers(phone: Phone) -> None:

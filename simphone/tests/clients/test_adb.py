@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.apks import apk
-from tests.clients.conftest import Phone
+from tests.clients.conftest import Phone, until
 
 MEGABYTE = 1 << 20
 
@@ -142,9 +142,9 @@ def test_twenty_shells_at_once_each_get_their_own_answer(phone: Phone) -> None:
 
 def test_reboot_comes_back_with_another_boot_id(phone: Phone) -> None:
     before = phone.out("shell", "cat /proc/sys/kernel/random/boot_id")
+    connection = phone.connection()
     phone.out("reboot")
-    phone.out("wait-for-disconnect")
-    phone.out("wait-for-device")
+    until(lambda: phone.connection() not in ("", connection), "a new connection")
     phone.wait_booted()
     assert phone.out("shell", "cat /proc/sys/kernel/random/boot_id") != before
 
