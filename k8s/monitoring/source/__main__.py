@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .rules import OBJECT, rule_object
+from .written import WRITTEN
 
-OBJECT.write_text(rule_object())
+for _path, _text in WRITTEN.items():
+    _path.parent.mkdir(exist_ok=True)
+    _path.write_text(_text())
