@@ -50,7 +50,7 @@ ROWS: Rows = {
                 "whether or not all of it is decided.",
                 "none",
             ),
-            Query(f"max(2 * {q.of('stuck')} or {q.of('run_over')})", "state"),
+            Query(f"clamp_max(2 * max({q.of('stuck')}) + max({q.of('run_over')}), 2)", "state"),
             width=6,
             steps={1: "blue", 2: "red"},
             values={"0": "goes on", "1": "over", "2": "stuck"},
