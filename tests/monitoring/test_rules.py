@@ -105,6 +105,13 @@ def test_every_alert_is_named_in_the_runbook() -> None:
     assert named == set(ALERTS)
 
 
+def test_the_table_of_alerts_has_each_with_its_severity() -> None:
+    lines = (ROOT / "docs" / "monitoring.md").read_text().splitlines()
+    cells = [line.split(" | ") for line in lines if line.startswith("| `Emufarm")]
+    named = {name: cell[1] for cell in cells for name in re.findall(r"`(\w+)`", cell[0])}
+    assert named == {name: rule["labels"]["severity"] for name, rule in ALERTS.items()}
+
+
 def test_links_within_the_runbook_lead_somewhere() -> None:
     document = ROOT / "docs" / "runbook.md"
     wanted = re.findall(r"\]\(#([^)]+)\)", document.read_text())
