@@ -91,13 +91,9 @@ class Coordinator:
         self._plan = plan
         self._proven = proven
         self._opening = RunOpened(
-            run=run.name,
-            plan=plan.digest,
-            agent=plan.agent,
-            profile=plan.profile,
-            episodes=len(plan.episodes),
-            settings=asdict(settings),
-        )
+            run=run.name, plan=plan.digest, agent=plan.agent, profile=plan.profile,
+            episodes=len(plan.episodes), settings=asdict(settings),
+        )  # fmt: skip
         self._ledger = Ledger(run, self.state, self._opening, claim, observer)
         self.agents: AgentContainers | None = None  # of a fleet that can run containers
         self.notices = NoticeLog()
