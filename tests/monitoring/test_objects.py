@@ -72,7 +72,7 @@ def test_kustomize_builds_all_of_it_into_the_farms_namespace() -> None:
     )
     assert done.returncode == 0, done.stderr
     found = {one["kind"]: one for one in yaml.safe_load_all(done.stdout)}
-    assert {"PodMonitor", "PrometheusRule", "NetworkPolicy"} <= found.keys()
+    assert {"PodMonitor", "PrometheusRule", "ConfigMap"} == found.keys()
     assert {one["metadata"]["namespace"] for one in found.values()} == {"emufarm"}
     plain = [group for file in rules.rule_files() for group in rules.groups(file)]
     assert found["PrometheusRule"]["spec"]["groups"] == plain
