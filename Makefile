@@ -35,7 +35,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long e2e-metrics engine observe cluster lint format dashboards schemas families index lock dist clean
+.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long e2e-metrics metrics-pictures engine observe cluster lint format dashboards schemas families index lock dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ e2e-kubernetes-long: $(DEVELOP) ## The same with every fault of a cluster; takes
 
 e2e-metrics: $(DEVELOP) ## All that needs a Prometheus; as root it installs Debian's
 	@$(BIN)/pytest -m metrics
+
+metrics-pictures: $(DEVELOP) ## Write docs/metrics.md's panels and pictures again, from real runs under a Prometheus
+	@EMUFARM_KEEP_PICTURES=1 $(BIN)/pytest -m metrics tests/e2e/test_metrics.py
 
 observe: $(DEVELOP) ## A Prometheus that watches a local run until Ctrl-C (METRICS_PORT INTERVAL)
 	@$(BIN)/python -m tests.e2e.prometheus --port $(METRICS_PORT) $(if $(INTERVAL),--interval $(INTERVAL))

@@ -81,7 +81,7 @@ class Target:
         return sorted((each for each in shown if each.points), key=lambda each: each.name)
 
     def _name(self, labels: Mapping[str, str]) -> str:
-        return LABEL.sub(lambda found: labels.get(found.group(1), ""), self.legend)
+        return LABEL.sub(lambda found: labels.get(found.group(1), ""), self.legend).strip()
 
 
 @dataclass(frozen=True)

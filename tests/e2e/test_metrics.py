@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from docs import panels as panels_document
 from orchestrator.metrics.families import FAMILIES
 from tests.e2e.boards import Answers, View, answers, panels
+from tests.e2e.drawing import draw, in_words
 from tests.e2e.prometheus import Prometheus
 from tests.e2e.watched import (
     HOSTILE,
@@ -32,6 +35,9 @@ pytestmark = pytest.mark.metrics
 
 COUNTERS = [each for each in FAMILIES if each.source == "journal" and each.kind == "counter"]
 HISTOGRAMS = [each for each in FAMILIES if each.source == "journal" and each.kind == "histogram"]
+KEEP = "EMUFARM_KEEP_PICTURES"  # a variable that `make metrics-pictures` sets
+PICTURES = Path(__file__).parents[2] / "docs" / "metrics"
+MOST_BYTES = 200_000
 WINDOW = "1h"  # longer than all of this
 
 
@@ -68,13 +74,11 @@ def interrupted(
 def shown(
     prometheus: Prometheus, trouble: Watched, interrupted: Interrupted
 ) -> dict[str, tuple[View, Answers]]:
-    """Each dashboard at a moment when a run was under way: *Run* shows the troubled one, as long as
-    its end could be foretold, and *Farm* both."""
+    """Each dashboard at a moment when a run was under way: *Run* shows the troubled one,
+    and *Farm* both."""
     views = {
-        "run": View(TROUBLED, trouble.began, seen_last(prometheus, trouble, "eta_seconds")),
-        "farm": View(
-            ".*", trouble.began, seen_last(prometheus, interrupted.watched, "attempts_total")
-        ),
+        "run": View(TROUBLED, trouble.began, foretold_last(prometheus, trouble)),
+        "farm": View(".*", trouble.began, foretold_last(prometheus, interrupted.watched)),
     }
     return {board: (view, answers(prometheus, board, view)) for board, view in views.items()}
 
@@ -142,6 +146,26 @@ def test_every_query_of_every_panel_answers_as_its_panel_reads_it(
                 assert target.labels or len(series) == 1, asked
                 names += [each.name for each in series]
             assert len(names) == len(set(names)), panel.title
+
+
+def test_each_dashboard_is_drawn_from_its_answers(
+    shown: dict[str, tuple[View, Answers]], tmp_path: Path
+) -> None:
+    """`make metrics-pictures` keeps the pictures, and writes the answers beside their queries."""
+    kept = os.environ.get(KEEP)
+    folder = PICTURES if kept else tmp_path
+    for board, (view, answered) in shown.items():
+        picture = folder / f"{board}.png"
+        draw(board, view, answered, picture)
+        assert picture.stat().st_size < MOST_BYTES
+    if kept:
+        said = {
+            (board, panel.title): in_words(panel, shown[board][1][panel.title])
+            for board in shown
+            for panel in panels(board)
+            if panel.targets
+        }
+        panels_document.write(lambda board, title: said[board, title])
 
 
 def test_every_rule_is_evaluated_and_every_record_has_a_value(
@@ -236,8 +260,8 @@ def alerts(prometheus: Prometheus, state: str) -> set[str]:
     return {each["metric"]["alertname"] for each in found} & ALERTS.keys()
 
 
-def seen_last(prometheus: Prometheus, run: Watched, family: str) -> float:
-    """The last moment at which the run had such a number."""
-    query = f'emufarm_{family}{{instance="{run.name}"}} >= 0'
+def foretold_last(prometheus: Prometheus, run: Watched) -> float:
+    """The last moment at which it was known how long the run would take."""
+    query = f'emufarm_eta_seconds{{instance="{run.name}"}} > 0'
     found = prometheus.query_range(query, run.began, run.ended, 1)
     return max(float(moment) for each in found for moment, _ in each["values"])

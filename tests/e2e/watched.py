@@ -112,9 +112,14 @@ def troubled(watch: Watch) -> Watched:
     )
     try:
         wait_for(lambda: watch.attempts(TROUBLED) >= 10, process)
-        first, second = two_acting(watch.farm, TROUBLED, process)
-        os.kill(emulator_of(process.pid, first), signal.SIGKILL)
-        os.kill(worker_of(process.pid, second), signal.SIGKILL)
+        # Known before: an agent that acts is soon done, and a search takes a while.
+        devices = {lease.device for lease in open_leases(watch.farm, TROUBLED)}
+        emulators = {device: emulator_of(process.pid, device) for device in devices}
+        workers = {device: worker_of(process.pid, device) for device in devices}
+        first = acting_device(watch.farm, TROUBLED, devices, process)
+        os.kill(emulators[first], signal.SIGKILL)
+        second = acting_device(watch.farm, TROUBLED, devices - {first}, process)
+        os.kill(workers[second], signal.SIGKILL)
     except BaseException:
         stop(process)
         raise
@@ -166,29 +171,32 @@ def stop(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=PATIENCE_S)
 
 
-def two_acting(farm: Farm, run: str, process: subprocess.Popen[str]) -> list[str]:
-    """Waits until two agents act at once."""
+def acting_device(farm: Farm, run: str, devices: set[str], process: subprocess.Popen[str]) -> str:
+    """One of these, as soon as an agent has begun to act on it: the latest of them."""
     found: list[str] = []
 
-    def enough() -> bool:
-        found[:] = acting_devices(farm, run)[:2]
-        return len(found) == 2
+    def acts() -> bool:
+        leases = [lease for lease in open_leases(farm, run) if lease.device in devices]
+        found[:] = [lease.device for lease in reversed(leases) if acted(farm, run, lease.device)]
+        return bool(found)
 
-    wait_for(enough, process)
-    return found
+    wait_for(acts, process)
+    return found[0]
 
 
-def acting_devices(farm: Farm, run: str) -> list[str]:
-    """Those on which an agent has begun to act, the latest to do so first."""
+def acted(farm: Farm, run: str, device: str) -> bool:
+    """Whether the attempt under way there has an action on record."""
+    attempt = farm.runs / run / STAGING / slot_of(device) / ATTEMPT
+    try:
+        return any(trace.stat().st_size for trace in attempt.rglob("action_trace.jsonl"))
+    except OSError:  # it was sealed while we looked
+        return False
+
+
+def open_leases(farm: Farm, run: str) -> list[LeaseGranted]:
     events = farm.events(run)
     over = {each.token for each in events if isinstance(each, AttemptCommitted | AttemptLost)}
-    leases = [each for each in events if isinstance(each, LeaseGranted) and each.token not in over]
-    staging = farm.runs / run / STAGING
-    return [
-        lease.device
-        for lease in reversed(leases)
-        if any((staging / slot_of(lease.device) / ATTEMPT).rglob("action_trace.jsonl"))
-    ]
+    return [each for each in events if isinstance(each, LeaseGranted) and each.token not in over]
 
 
 def worker_of(run: int, device: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from docs import panels
 from k8s.monitoring.source.written import DASHBOARDS, WRITTEN
 from orchestrator.metrics.families import FAMILIES
 from tests.e2e.prometheus import Prometheus
@@ -170,6 +171,16 @@ def test_prometheus_takes_every_query(tmp_path: Path) -> None:
             assert "$" not in plain
             prometheus.query(plain)
         assert {rule["health"] for rule in prometheus.rules()} <= {"ok", "unknown"}
+
+
+def test_the_document_has_every_panel_with_its_queries() -> None:
+    """`make metrics-pictures` writes it again; answers differ from run to run."""
+    document = panels.DOCUMENT.read_text()
+    assert panels.without_answers(document) == panels.text()
+    asked = [panel for board in BOARDS.values() for panel in board["panels"] if "targets" in panel]
+    assert document.count(f"\n{panels.ANSWERED}") == len(asked)
+    for board in BOARDS:
+        assert (ROOT / "docs" / "metrics" / f"{board}.png").stat().st_size < 200_000
 
 
 def test_a_plain_grafana_finds_the_dashboards_and_prometheus() -> None:

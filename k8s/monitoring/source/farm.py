@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import queries as q
 from .boards import Rows, board, fill
-from .panels import Column, Query, Question, bars, graph, stat, table
+from .panels import LOW, TALL, Column, Query, Question, bars, graph, stat, table
 
 LOST = 'outcome="infra_failed"'
 LIMITS = {1 - q.OBJECTIVE: "orange", 0.05: "red"}  # the objective, and what a run is flagged at
@@ -219,6 +219,7 @@ ROWS: Rows = {
                 ),
             ],
             ["profile", "image"],
+            LOW,
         ),
         graph(
             Question(
@@ -238,6 +239,7 @@ ROWS: Rows = {
             ),
             Query(q.total(q.increase("device_seconds_total", q.RANGE)), "spent"),
             width=6,
+            height=TALL,
         ),
         stat(
             Question(
@@ -247,6 +249,7 @@ ROWS: Rows = {
             ),
             Query(q.total(q.increase("device_seconds_lost_total", q.RANGE)), "lost"),
             width=6,
+            height=TALL,
         ),
     ],
     "Coordinators": [

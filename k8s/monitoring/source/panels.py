@@ -44,7 +44,7 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 WIDTH = 24  # of Grafana's grid
-SMALL, TALL = 4, 9  # rows of it
+SMALL, LOW, TALL = 4, 5, 9  # rows of it
 # One name has one colour on both dashboards; infrastructure is red. By the label that has the name;
 # the last ones are legends of their own.
 COLOURS = {
@@ -88,6 +88,7 @@ def stat(
     question: Question,
     *queries: Query,
     width: int,
+    height: int = SMALL,
     steps: Mapping[float, str] | None = None,
     values: Mapping[str, str] | None = None,
     unknown: str = "nothing yet",
@@ -96,7 +97,7 @@ def stat(
     made = (
         _asked(Stat(), question, queries, instant=True)
         .span(width)
-        .height(SMALL)
+        .height(height)
         .no_value(unknown)
         .graph_mode(BigValueGraphMode.NONE)
         .color_mode(BigValueColorMode.VALUE)
@@ -163,11 +164,11 @@ class Column:
 
 
 def table(
-    question: Question, columns: Sequence[Column], labels: Sequence[str], width: int = WIDTH
+    question: Question, columns: Sequence[Column], labels: Sequence[str], height: int
 ) -> Table:
     """A row for each set of labels, and a column for each query."""
     made = _asked(Table(), question, [column.query for column in columns], instant=True)
-    made.span(width).height(TALL).no_value("nothing yet")
+    made.span(WIDTH).height(height).no_value("nothing yet")
     order = [*labels, *(f"Value #{_letter(index)}" for index in range(len(columns)))]
     made.with_transformation(DataTransformerConfig("merge", options={}))
     made.with_transformation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import queries as q
 from .boards import Rows, board, fill
-from .panels import Column, Query, Question, bars, graph, levels, stat, table
+from .panels import LOW, Column, Query, Question, bars, graph, levels, stat, table
 
 LOST = 'outcome="infra_failed"'
 
@@ -113,6 +113,7 @@ ROWS: Rows = {
                 )
             ],
             ["run", "agent", "backend", "profile", "image", "plan", "version"],
+            LOW,
         ),
     ],
     "Outcomes": [
