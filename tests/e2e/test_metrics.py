@@ -183,6 +183,16 @@ def test_every_rule_is_evaluated_and_every_record_has_a_value(
             assert math.isfinite(float(sample["value"][1])), name
 
 
+def test_the_runbook_s_queries_are_answered(
+    prometheus: Prometheus, shown: dict[str, tuple[View, Answers]]
+) -> None:
+    lines = (PICTURES.parent / "runbook.md").read_text().splitlines()
+    asked = [line.strip() for line in lines if line.startswith("    ") and "emufarm_" in line]
+    assert asked
+    for query in asked:
+        assert prometheus.query(query.replace("NAME", TROUBLED), shown["run"][0].end), query
+
+
 def test_somebody_is_woken_when_one_attempt_in_five_is_lost_to_infrastructure(
     prometheus: Prometheus, trouble: Watched, interrupted: Interrupted
 ) -> None:

@@ -7,9 +7,11 @@ import math
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 
-from orchestrator.errors import UsageError
+from orchestrator.coordinator.state import new_state
+from orchestrator.errors import RunInterrupted, UsageError
 from orchestrator.farm.exposed import (
     MetricsPort,
     exposing,
@@ -67,6 +69,42 @@ async def test_somebody_who_asks_the_run_to_end_does_not_wait_for_scrapes(tmp_pa
         async with exposing(metrics, tmp_path, MetricsPort(0, 600.0), asked, heard.append):
             asyncio.get_running_loop().call_later(0.1, asked.set)
     assert heard[-1] == "metrics: served for two scrapes more, at most 600 s"
+
+
+async def test_a_run_that_ends_with_no_device_left_is_over_while_it_is_served_on(
+    tmp_path: Path,
+) -> None:
+    """Although not all of it is decided: nobody shall miss it. An interrupted one is not over,
+    and is not served on."""
+    plan = a_plan(1)
+    metrics, heard, lingers = run_metrics("r", plan, "", "local"), list[str](), asyncio.Event()
+
+    def notify(text: str) -> None:
+        heard.append(text)
+        if "two scrapes more" in text:
+            lingers.set()
+
+    expected = {episode.id: 10.0 for episode in plan.episodes}
+    metrics.state = new_state(plan.episodes, expected, lease_s=30, attempts=3)
+    async with asyncio.timeout(30), httpx.AsyncClient(trust_env=False) as client:
+
+        async def over() -> bool:
+            answer = await client.get(heard[0].removeprefix("metrics: "))
+            return "emufarm_run_over 1.0" in answer.text
+
+        async def scraped_twice() -> list[bool]:
+            await lingers.wait()
+            return [await over(), await over()]
+
+        async with exposing(metrics, tmp_path, MetricsPort(0, 600.0), asyncio.Event(), notify):
+            assert not await over()
+            scraping = asyncio.create_task(scraped_twice())
+        assert await scraping == [True, True]
+        metrics.over = False
+        with pytest.raises(RunInterrupted):
+            async with exposing(metrics, tmp_path, MetricsPort(0, 600.0), asyncio.Event(), notify):
+                raise RunInterrupted("somebody")
+    assert not metrics.over
 
 
 async def test_the_disk_is_looked_at_beside_the_scrapes(tmp_path: Path) -> None:

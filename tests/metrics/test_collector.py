@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -15,6 +16,8 @@ from prometheus_client.samples import Sample
 
 from orchestrator.coordinator.state import State, apply, mark_seen, new_state
 from orchestrator.coordinator.transitions import (
+    AttemptLost,
+    DeviceFailed,
     DeviceQuarantined,
     DeviceStarted,
     EpisodeDecided,
@@ -103,6 +106,25 @@ def test_hostile_label_values_are_escaped(accept: str) -> None:
     assert (info.value, info.labels["run"], info.labels["agent"]) == (1, hostile, "??")
     assert len(info.labels["image"]) == 200
     assert len(samples(metrics, accept)) == sum(family.count for family in FAMILIES)
+
+
+def test_what_a_phone_says_is_in_no_series() -> None:
+    """A reason is of a closed list; the text beside it may be anything."""
+    hostile = 'no calendar"} 1\nemufarm_run_over{x="'
+    metrics = metrics_of()
+    judgement = replace(
+        judged(Outcome.INFRA_FAILED, Phase.SETUP, Reason.SETUP_NOT_SEEN), text=hostile
+    )
+    metrics.journaled(
+        EpisodeDecided(episode=PLAN.episodes[0].id, judgement=judgement, attempt=1, bundle="")
+    )
+    metrics.journaled(
+        AttemptLost(token="t", episode="e", attempt=1, device="d", judgement=judgement, held_s=1)
+    )
+    metrics.journaled(DeviceFailed(device="d", report_id="r", phase="boot", reason=hostile))
+    assert value(metrics, "infra_failures_total", phase="setup", reason="setup_not_seen") == 1
+    assert value(metrics, "device_start_failures_total", phase="boot", reason="other") == 1
+    assert "calendar" not in exposition(registered(metrics), "")[0].decode()
 
 
 def test_a_histogram_s_buckets_are_cumulative() -> None:
