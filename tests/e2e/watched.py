@@ -146,7 +146,7 @@ def killed(watch: Watch, agent: Callable[[str], str]) -> Interrupted:
     """Its coordinator is killed in the middle, and resumed on the same port."""
     began, farm = time.time(), watch.farm
     process, port = watch.start(
-        KILLED, PUBLIC, "-k", BAD_AGENTS_CASES, "--repeats", "14", "--agent", agent(BAD_AGENT)
+        KILLED, PUBLIC, "-k", BAD_AGENTS_CASES, "--repeats", "20", "--agent", agent(BAD_AGENT)
     )
     try:
         wait_for(lambda: watch.attempts(KILLED) > 0, process)
