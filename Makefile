@@ -10,6 +10,7 @@ SEED ?= 0
 REPEATS ?= 1
 AGENT ?= reference
 CASES ?= cases/public
+METRICS_PORT ?= 9464
 RUN_OPTIONS = --backend $(BACKEND) --seed $(SEED) --repeats $(REPEATS) --agent '$(AGENT)' \
 	$(if $(K),-k '$(K)') $(if $(RUN),--run '$(RUN)') $(if $(PROFILE),--profile '$(PROFILE)') $(OPTIONS)
 BIN := $(VENV)/bin
@@ -34,7 +35,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long engine cluster lint format schemas index lock dist clean
+.PHONY: help smoke run_public report check_cases develop test e2e_local e2e-docker e2e-kubernetes e2e-kubernetes-long e2e-metrics metrics-pictures engine observe cluster lint format dashboards schemas families index lock dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9_-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +75,15 @@ e2e-kubernetes-long: $(DEVELOP) ## The same with every fault of a cluster; takes
 	@$(BIN)/python -m tests.e2e.cluster build
 	@$(BIN)/pytest -m kubernetes
 
+e2e-metrics: $(DEVELOP) ## All that needs a Prometheus; as root it installs Debian's
+	@$(BIN)/pytest -m metrics
+
+metrics-pictures: $(DEVELOP) ## Write docs/metrics.md's panels and pictures again, from real runs under a Prometheus
+	@EMUFARM_KEEP_PICTURES=1 $(BIN)/pytest -m metrics tests/e2e/test_metrics.py
+
+observe: $(DEVELOP) ## A Prometheus that watches a local run until Ctrl-C (METRICS_PORT INTERVAL)
+	@$(BIN)/python -m tests.e2e.prometheus --port $(METRICS_PORT) $(if $(INTERVAL),--interval $(INTERVAL))
+
 cluster: $(DEVELOP) ## A Kubernetes cluster of two nodes for you to try things on, as root, until Ctrl-C (NODES=0: without)
 	@$(BIN)/python -m tests.e2e.cluster run $(if $(NODES),--nodes $(NODES))
 
@@ -89,8 +99,14 @@ format: $(DEVELOP) ## Rewrite the code in the project's format
 	@$(BIN)/ruff check --quiet --fix-only
 	@$(BIN)/ruff format
 
+dashboards: $(DEVELOP) ## Write the dashboards' JSON and the operator's rules in k8s/monitoring/ again
+	@$(BIN)/python -m k8s.monitoring.source
+
 schemas: $(DEVELOP) ## Write the JSON Schemas of docs/schema/ again, after a changed model
 	@$(BIN)/emufarm schema --write docs/schema
+
+families: $(INSTALLED) ## Write the table of metric families into docs/metrics.md again, after a changed one
+	@$(BIN)/python docs/families.py --write
 
 index: ## Print the path and first line of every module (WRITE=1: into docs/architecture.md)
 	@$(PYTHON) docs/index.py $(if $(WRITE),--write)

@@ -50,7 +50,7 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.files import write_json
-from orchestrator.outcome import Blame, Effort, Judgement, Outcome, Phase, Reason
+from orchestrator.outcome import Blame, Effort, EmulatorAge, Judgement, Outcome, Phase, Reason
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Plan, build
 from orchestrator.plan.store import FILE, read_plan, write_plan
@@ -126,7 +126,9 @@ class Life:
 
     def _ask(self, device: str, ask: str) -> None:
         if device not in self.state.devices or int(ask, 16) % 500 == 0:
-            self.record(DeviceStarted(device=device, report_id=ask, worker=device, facts=FACTS))
+            self.record(
+                DeviceStarted(device=device, report_id=ask, worker=device, boot_s=20, facts=FACTS)
+            )
         mark_seen(self.state, device, 0)
         granted = schedule.grant(self.state, device, device, ask, ask[-16:], 0)
         if isinstance(granted, LeaseGranted):
@@ -141,13 +143,15 @@ class Life:
         if drawn < 0.015:
             text = "its worker is gone"
             self.record(
-                schedule.attempt_lost(self.state.leases[granted.token], Reason.WORKER_LOST, text)
+                schedule.attempt_lost(self.state.leases[granted.token], Reason.WORKER_LOST, text, 0)
             )
         else:
             bundle = f"{EPISODES}/{granted.episode}/attempt-{granted.attempt}-c1"
             told = self._told(granted, drawn)
             digest = f"{self._chance.getrandbits(256):064x}"
-            self.record(schedule.bundle_stored(self.state, granted.token, told, digest, bundle))
+            self.record(
+                schedule.bundle_stored(self.state, granted.token, told, digest, bundle, 200_000)
+            )
         decided = schedule.decision_due(self.state, granted.episode)
         quarantined = schedule.quarantine_due(self.state, granted.device)
         self.record(*(event for event in (decided, quarantined) if event is not None))
@@ -183,6 +187,7 @@ class Life:
                 name: self._chance.random() for name in ("reset", "setup", "agent", "oracle")
             },
             effort=Effort(steps=7, agent_s=self._chance.random(), asks=1),
+            age=EmulatorAge(self._chance.randrange(40), self._chance.randrange(1000)),
             judgement=word,
         )
 

@@ -15,8 +15,8 @@ __version__ = "0.1.0"
 # Named here, so that asking for a submodule does not import the farm.
 _API = """
 AttemptResult CheckedCases ClusterOptions Comparison EmufarmError EpisodeResult Journaled Judgement
-Limits Notice Plan Proof Report Reproduction Run RunEvent RunInterrupted RunStarted UsageError
-check_cases compare reproduce resume run
+Limits MetricsPort Notice Plan Proof Report Reproduction Run RunEvent RunInterrupted RunStarted
+UsageError check_cases compare reproduce resume run
 """
 
 

@@ -5,6 +5,7 @@ Pure: no clock, no disk, no network; every fact that decides is an argument.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -196,6 +197,15 @@ class Effort:
 
 NO_EFFORT = Effort()
 
+
+@dataclass(frozen=True)
+class EmulatorAge:
+    """How worn a device's emulator was when an attempt began."""
+
+    loads: int  # attempts that its worker had begun on it before; each loads the snapshot
+    seconds: float  # since it was started
+
+
 AGENT_REASONS = frozenset(
     {
         Reason.AGENT_NOT_STARTED,
@@ -209,6 +219,32 @@ AGENT_REASONS = frozenset(
 HARNESS_REASONS = frozenset(
     {Reason.DEVICE_RESTARTED, Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST}
 )
+
+# Every reason of an attempt that failed by its agent, or that is inconclusive.
+BLAMED_ON_AGENT = AGENT_REASONS | {Reason.WRONG_END, Reason.OUT_OF_STEPS, Reason.OUT_OF_TIME}
+INCONCLUSIVE_REASONS = frozenset(
+    {
+        Reason.HELD_BEFORE,
+        Reason.CASE_BROKEN,
+        Reason.GUEST_LOST,
+        Reason.ORACLE_UNANSWERED,
+        Reason.OTHER,
+    }
+)
+_LOSSES = frozenset(map(loss_reason, Cause))
+_IN_EACH_PHASE = _LOSSES - {Reason.PIN_MISMATCH} | {Reason.DEVICE_LOST}
+# Every pair of phase and reason with which infrastructure can fail an attempt, judged or lost
+# without a bundle. What is counted starts at 0 for each of them.
+INFRA_REASONS: Mapping[Phase, frozenset[Reason]] = {
+    Phase.RESET: _IN_EACH_PHASE | {Reason.RESET_NOT_PROVEN, Reason.PIN_MISMATCH},
+    Phase.SETUP: _IN_EACH_PHASE | {Reason.SETUP_NOT_SEEN, Reason.DEVICE_RESTARTED},
+    # An attempt that was lost without a bundle counts here.
+    Phase.AGENT: _IN_EACH_PHASE
+    | _LOSSES
+    | {Reason.DEVICE_RESTARTED, Reason.WORKER_LOST, Reason.LEASE_EXPIRED},
+    Phase.ORACLE: _IN_EACH_PHASE | {Reason.DEVICE_RESTARTED},
+    Phase.EVIDENCE: frozenset({Reason.DISK_FULL, Reason.EVIDENCE_LOST}),
+}
 
 
 def judge(

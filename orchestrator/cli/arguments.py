@@ -26,4 +26,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, 
 Namespace = Annotated[
     str, typer.Option(help="Of the cluster [default: the context's, or emufarm].")
 ]
+MetricsPortNumber = Annotated[
+    int | None,
+    typer.Option(
+        "--metrics-port",
+        min=0,
+        max=65535,
+        help="Serve /metrics on loopback for Prometheus; 0: any.",
+    ),
+]
+MetricsLinger = Annotated[
+    float,
+    typer.Option(
+        "--metrics-linger", min=0, help="Seconds they stay after the end, or for two scrapes."
+    ),
+]
 Context = Annotated[str, typer.Option(help="Of the kubeconfig [default: the current one].")]

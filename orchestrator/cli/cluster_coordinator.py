@@ -13,6 +13,7 @@ import typer
 from ..errors import EmufarmError, RunInterrupted, UsageError
 from ..farm.cluster.coordinate import LINGER_S, PodArguments, coordinate
 from ..farm.run_events import Journaled, Notice, RunEvent
+from .arguments import MetricsLinger
 from .exit_codes import Exit
 
 
@@ -26,6 +27,10 @@ def cluster_coordinator(
     linger: Annotated[float, typer.Option(help="Seconds to wait for a pull.")] = LINGER_S,
     serve_only: Annotated[bool, typer.Option("--serve-only", help="Of an ended run.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Of a run that failed.")] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Where to serve /metrics.")
+    ] = None,
+    metrics_linger: MetricsLinger = PodArguments.metrics_linger_s,
 ) -> None:
     """Coordinate a run on a cluster, inside its Pod; `emufarm run` makes that Pod.
 
@@ -35,7 +40,17 @@ def cluster_coordinator(
     --secrets /run/secrets/emufarm --port 8080 --pending-timeout 600
     """
     arguments = PodArguments(
-        run, url, folder, secrets, port, pending_timeout, linger, serve_only, resume
+        run,
+        url,
+        folder,
+        secrets,
+        port,
+        pending_timeout,
+        linger,
+        serve_only,
+        resume,
+        metrics_port,
+        metrics_linger,
     )
     try:
         coordinate(arguments, print_event)

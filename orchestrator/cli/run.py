@@ -8,6 +8,7 @@ import typer
 
 from ..farm.backends import CLUSTER
 from ..farm.cluster.options import DEFAULTS, PENDING_S, STORAGE, ClusterOptions, run_command
+from ..farm.exposed import MetricsPort
 from ..farm.runner import PUBLIC_CASES
 from ..farm.runner import resume as resume_run
 from ..farm.runner import run as run_cases
@@ -20,6 +21,8 @@ from .arguments import (
     CasesFolder,
     Context,
     Devices,
+    MetricsLinger,
+    MetricsPortNumber,
     Namespace,
     Noise,
     RunName,
@@ -53,6 +56,8 @@ def run(
     noise: Noise = None,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
+    metrics_port: MetricsPortNumber = None,
+    metrics_linger: MetricsLinger = MetricsPort.linger_s,
     namespace: Namespace = "",
     context: Context = "",
     detach: Annotated[
@@ -93,6 +98,7 @@ def run(
         namespace, context, detach, pending_timeout, storage, storage_class, keep,
         tuple(agent_egress), agent_secret, shared_storage,
     )  # fmt: skip
+    metrics = None if metrics_port is None else MetricsPort(metrics_port, metrics_linger)
     with ProgressDisplay(quiet=as_json) as progress:
         done = run_cases(
             folder,
@@ -108,6 +114,7 @@ def run(
             name=name,
             runs=runs,
             cluster=cluster,
+            metrics=metrics,
             on_event=progress,
         )
     if detach and backend == CLUSTER:
@@ -123,6 +130,8 @@ def resume(
     devices: Devices = 0,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
+    metrics_port: MetricsPortNumber = None,
+    metrics_linger: MetricsLinger = MetricsPort.linger_s,
     namespace: Namespace = "",
     context: Context = "",
 ) -> None:
@@ -135,8 +144,11 @@ def resume(
     Example: emufarm resume runs/20310512-091500-ab12cd
     """
     cluster = ClusterOptions(namespace, context)
+    metrics = None if metrics_port is None else MetricsPort(metrics_port, metrics_linger)
     with ProgressDisplay(quiet=as_json) as progress:
-        done = resume_run(run, devices=devices, runs=runs, cluster=cluster, on_event=progress)
+        done = resume_run(
+            run, devices=devices, runs=runs, cluster=cluster, metrics=metrics, on_event=progress
+        )
     conclude(done, min_success, as_json, cluster)
 
 

@@ -33,6 +33,7 @@ _IN_MEMORY = 1 << 20  # bytes of an upload; a longer one goes to disk
 class StoredBundle:
     record: AttemptRecord
     bundle: str  # its folder, relative to the run's
+    size: int  # bytes of all its files
 
 
 def attempt_folder(episode: str, attempt: int, claim: int) -> str:
@@ -80,21 +81,21 @@ class BundleStore:
         target = self._run / folder
         target.parent.mkdir(exist_ok=True)
 
-        def accept(folder: Path) -> AttemptRecord:
+        def accept(folder: Path) -> tuple[AttemptRecord, int]:
             if manifest.digest(folder) != digest:
                 raise archive.BadArchive("the manifest's digest is not the one that was announced")
-            return _record(folder, granted)
+            return _record(folder, granted), manifest.bundle_bytes(folder)
 
         if target.exists():
             shutil.rmtree(
                 target
             )  # an earlier try stored it, failed before its line, and sends it again
         upload.seek(0)
-        record = archive.unpack(upload, target, accept, self._limits, self._incoming)
+        record, size = archive.unpack(upload, target, accept, self._limits, self._incoming)
         # Last, since on most disks the bundle's own syncs have written this name too. Always, since
         # another upload may have made the folder and not yet synced it.
         sync_folder(target.parent.parent)
-        return StoredBundle(record, folder)
+        return StoredBundle(record, folder, size)
 
     def close(self) -> None:
         if self._incoming.exists():

@@ -126,8 +126,9 @@ class CoordinatorClient:
         status: AgentStatus = _parsed(lambda: _AGENT_STATUS.validate_python(fields))
         return status
 
-    def device_started(self, facts: Mapping[str, Any]) -> None:
-        self._report({"event": "started", "worker": self._worker, "facts": dict(facts)})
+    def device_started(self, facts: Mapping[str, Any], boot_s: float | None = None) -> None:
+        started = {"event": "started", "worker": self._worker, "boot_s": boot_s}
+        self._report({**started, "facts": dict(facts)})
 
     def device_failed(
         self, phase: Literal["provision", "boot"], reason: str, cause: Cause, text: str

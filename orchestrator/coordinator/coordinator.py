@@ -36,6 +36,7 @@ from .messages import (
     slot_of,
 )
 from .notices import NoticeLog
+from .observer import RunObserver
 from .state import OpenLease, mark_seen, new_state, renew
 from .transitions import (
     DeviceFailed,
@@ -77,9 +78,11 @@ class Coordinator:
         claim: Claim,
         *,
         alone: bool,
+        observer: RunObserver,
     ) -> None:
         self.folder = run
         self._claim = claim.number
+        self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
@@ -88,14 +91,10 @@ class Coordinator:
         self._plan = plan
         self._proven = proven
         self._opening = RunOpened(
-            run=run.name,
-            plan=plan.digest,
-            agent=plan.agent,
-            profile=plan.profile,
-            episodes=len(plan.episodes),
-            settings=asdict(settings),
-        )
-        self._ledger = Ledger(run, self.state, self._opening, claim)
+            run=run.name, plan=plan.digest, agent=plan.agent, profile=plan.profile,
+            episodes=len(plan.episodes), settings=asdict(settings),
+        )  # fmt: skip
+        self._ledger = Ledger(run, self.state, self._opening, claim, observer)
         self.agents: AgentContainers | None = None  # of a fleet that can run containers
         self.notices = NoticeLog()
         self.paused = asyncio.Event()  # set while nothing more is leased, as the disk is filling up
@@ -163,7 +162,7 @@ class Coordinator:
             return RunFinished()
         if held is not None:
             text = "its worker asked for another lease without ending this one"
-            self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text))
+            self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text, now))
         mark_seen(self.state, device, now)
         if self.paused.is_set() and not self.state.finished:
             return NothingToLease(self.state.lease_s / 2)
@@ -224,20 +223,23 @@ class Coordinator:
             return "committed" if token in self.state.committed else "fenced"
         if self.state.sealed or token in self.state.fenced:
             raise LeaseEnded(f"the lease {token} has ended, and its bundle cannot be kept")
-        scored = token in self.state.leases
+        scored, began = token in self.state.leases, time.monotonic()
         self._storing[token] = asyncio.Event()
         try:
             stored = await asyncio.get_running_loop().run_in_executor(
                 self._unpackers, self._store.take, upload, granted, digest, scored
             )
             self._ledger.record(
-                schedule.bundle_stored(self.state, token, stored.record, digest, stored.bundle)
+                schedule.bundle_stored(
+                    self.state, token, stored.record, digest, stored.bundle, stored.size
+                )
             )
         except OSError as error:
             raise self.disk_failed(error) from error
         finally:
             self._storing.pop(token).set()
         await self._ledger.durable()
+        self._observer.committed(time.monotonic() - began)
         return "committed" if scored else "fenced"
 
     def disk_failed(self, error: OSError) -> CoordinatorStopped | VolumeAway:
@@ -254,8 +256,9 @@ class Coordinator:
             pass  # repeated: its answer was lost on the way
         elif report.phase is None:
             started = DeviceStarted(
-                device=device, report_id=report.report_id, worker=report.worker, facts=report.facts
-            )
+                device=device, report_id=report.report_id, worker=report.worker,
+                boot_s=report.boot_s, facts=report.facts,
+            )  # fmt: skip
             self._ledger.record(started)
             mark_seen(self.state, device, time.monotonic())
         else:
@@ -272,7 +275,8 @@ class Coordinator:
         self._ledger.check()
         held = self._lease_of(loss.device)
         if held is not None and held.granted.token not in self._storing:
-            self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text))
+            now = time.monotonic()
+            self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text, now))
         lost = DeviceLost(
             device=loss.device, reason=loss.reason, cause=loss.cause, exit_code=loss.exit_code,
             text=loss.text,

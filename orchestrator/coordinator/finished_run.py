@@ -12,6 +12,7 @@ from ..settings import Limits
 from . import chain, durations
 from .ledger import SegmentLength
 from .notices import NoticeLog
+from .observer import UNOBSERVED, RunObserver
 from .state import apply, new_state
 from .transitions import SealedSegment, SegmentOpened
 from .view import view
@@ -47,20 +48,27 @@ class FinishedRun:
 
     served_only = True
 
-    def __init__(self, folder: Path, plan: Plan, notices: NoticeLog | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        notices: NoticeLog | None = None,
+        observer: RunObserver = UNOBSERVED,
+    ) -> None:
         """JournalBroken where the journal is not the one that was written. `notices`: those of the
-        coordinator that has just ended."""
+        coordinator that has just ended. `observer`: gets every transition."""
         self.folder = folder
         self.notices = notices or NoticeLog()
         self.pulled = asyncio.Event()  # somebody has all of it
         expected = durations.expectations(plan.episodes, durations.recorded_means(folder))
-        self._state = new_state(plan.episodes, expected, Limits.lease_s, Limits.attempts)
+        self.state = new_state(plan.episodes, expected, Limits.lease_s, Limits.attempts)
         self._segments: list[SegmentLength] = []
         reader = chain.JournalReader(folder / chain.FOLDER)
         for line in reader:
             if isinstance(line.event, SegmentOpened):
                 self._add(line.event.sealed)
-            apply(self._state, line.event, time.monotonic())
+            apply(self.state, line.event, time.monotonic())
+            observer.journaled(line.event)
         self._add(reader.end.last)
 
     def _add(self, sealed: SealedSegment | None) -> None:
@@ -69,7 +77,7 @@ class FinishedRun:
 
     def view(self) -> dict[str, Any]:
         """As a coordinator's."""
-        return {**view(self._state, time.monotonic()), "stopped": None}
+        return {**view(self.state, time.monotonic()), "stopped": None}
 
     def segments(self) -> tuple[SegmentLength, ...]:
         return tuple(self._segments)

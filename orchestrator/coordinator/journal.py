@@ -18,6 +18,7 @@ from ..errors import EmufarmError
 from ..files import sync_folder
 from .chain import JournalEnd, encode, head_after, segment_name
 from .claims import Claim, ClaimLost
+from .observer import UNOBSERVED, RunObserver
 from .transitions import Event, SealedSegment, SegmentOpened
 
 
@@ -37,15 +38,23 @@ class Journal:
     """The open last segment. One event loop uses it, and one owner."""
 
     def __init__(
-        self, folder: Path, end: JournalEnd, claim: Claim, now_ms: Callable[[], int] = wall_ms
+        self,
+        folder: Path,
+        end: JournalEnd,
+        claim: Claim,
+        now_ms: Callable[[], int] = wall_ms,
+        observer: RunObserver = UNOBSERVED,
     ) -> None:
-        """Open this claim's segment after this end, and seal the one before."""
+        """Open this claim's segment after this end, and seal the one before. The observer gets each
+        event once it is on disk, the first one of this segment included."""
         self.path = folder / segment_name(claim.number)
         self._claim = claim
         self._now_ms = now_ms
         self._seq = end.count
         self._head = end.head
+        self._observer = observer
         self._queued: list[bytes] = []
+        self._queued_events: list[Event] = []
         self._flusher: asyncio.Task[None] | None = None
         self.failure: JournalUnwritable | ClaimLost | None = None
         self.opened = SegmentOpened(claim=claim.number, sealed=end.last)
@@ -55,6 +64,7 @@ class Journal:
         self._synced = self._seq
         self.length = len(first)  # bytes that were synced and may be acknowledged
         self.grown = asyncio.Event()  # replaced whenever it is set
+        observer.journaled(self.opened)
 
     def _sync_last(self, last: SealedSegment | None) -> None:
         """The segment before this one was read, perhaps, from memory: a coordinator that was killed
@@ -99,6 +109,7 @@ class Journal:
         if self.failure is not None:
             raise self.failure
         self._queued += [self._encode(event) for event in events]
+        self._queued_events += events
 
     async def durable(self) -> None:
         """Wait until everything queued so far is on disk and may be acknowledged; or raise
@@ -131,11 +142,15 @@ class Journal:
 
     async def _flush(self) -> None:
         data, self._queued = b"".join(self._queued), []
-        reached = self._seq
+        events, self._queued_events = self._queued_events, []
+        reached, began = self._seq, time.perf_counter()
         try:
             await asyncio.to_thread(self._write, self._file, data)
             self._synced = reached
             self.length += len(data)
+            self._observer.synced(time.perf_counter() - began)
+            for event in events:
+                self._observer.journaled(event)
             self.wake()
         except OSError as error:
             self.failure = JournalUnwritable(self.path, error)

@@ -17,6 +17,7 @@ from ..errors import EmufarmError, UsageError
 from . import chain, schedule
 from .claims import Claim, ClaimLost
 from .journal import Journal, JournalUnwritable
+from .observer import RunObserver
 from .state import State, apply
 from .transitions import (
     AttemptCommitted,
@@ -54,7 +55,9 @@ class SegmentLength(NamedTuple):
 
 
 class Ledger:
-    def __init__(self, run: Path, state: State, opening: RunOpened, claim: Claim) -> None:
+    def __init__(
+        self, run: Path, state: State, opening: RunOpened, claim: Claim, observer: RunObserver
+    ) -> None:
         """Replay the run's journal and open its next segment; a sealed run is not changed.
 
         UsageError if the run was opened with another plan.
@@ -75,12 +78,13 @@ class Ledger:
             elif isinstance(line.event, SegmentOpened):
                 self._add_segment(line.event.sealed)
             apply(state, line.event, time.monotonic())
+            observer.journaled(line.event)
         self._add_segment(reader.end.last)
         self._journal = None
         if reader.end.sealed:
             claim.withdraw()
         else:
-            self._journal = Journal(run / chain.FOLDER, reader.end, claim)
+            self._journal = Journal(run / chain.FOLDER, reader.end, claim, observer=observer)
             apply(state, self._journal.opened, time.monotonic())
 
     async def begin(self) -> None:

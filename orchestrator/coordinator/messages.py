@@ -130,6 +130,7 @@ class DeviceStartReport(Message):
     cause: Cause = Cause.UNKNOWN  # what the fleet saw of a failed start
     exit_code: int | None = None
     text: Text = ""
+    boot_s: float | None = Field(default=None, ge=0)  # until a device was ready that started
     facts: dict[str, Any] = {}
 
     @field_validator("facts")

@@ -15,13 +15,19 @@ from ..settings import RunSettings
 from . import chain
 from .claims import claim_run
 from .coordinator import Coordinator
+from .observer import UNOBSERVED, RunObserver
 
 LOCK = "lock"
 
 
 @asynccontextmanager
 async def open_run(
-    run: Path, plan: Plan, settings: RunSettings, *, alone: bool = True
+    run: Path,
+    plan: Plan,
+    settings: RunSettings,
+    *,
+    alone: bool = True,
+    observer: RunObserver = UNOBSERVED,
 ) -> AsyncIterator[Coordinator]:
     """The coordinator of a new run, or of the run whose journal is in this folder.
 
@@ -30,11 +36,14 @@ async def open_run(
 
     `alone`: only where no other coordinator of this machine has the run. Otherwise, on a cluster,
     the claim alone decides: a lock could leave the run to a coordinator that nobody reaches.
+    `observer`: gets every transition that is on disk, those of earlier coordinators first.
     """
     with _held(run, alone):
         claim = claim_run(run, chain.segment_claims(run / chain.FOLDER))
         with gc_paused():
-            coordinator = Coordinator(run, plan, settings, proofs.recorded(run), claim, alone=alone)
+            coordinator = Coordinator(
+                run, plan, settings, proofs.recorded(run), claim, alone=alone, observer=observer
+            )
         async with coordinator:
             yield coordinator
 

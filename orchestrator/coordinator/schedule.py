@@ -80,13 +80,13 @@ def live(state: State, now: float) -> Iterator[str]:
 def expired(state: State, now: float, spared: Collection[str] = ()) -> list[AttemptLost]:
     """Ends the leases that expired, except those whose bundle is being stored."""
     return [
-        attempt_lost(held, Reason.LEASE_EXPIRED, f"not renewed for {state.lease_s:g} s")
+        attempt_lost(held, Reason.LEASE_EXPIRED, f"not renewed for {state.lease_s:g} s", now)
         for token, held in state.leases.items()
         if held.expires <= now and token not in spared
     ]
 
 
-def attempt_lost(held: OpenLease, reason: Reason, text: str) -> AttemptLost:
+def attempt_lost(held: OpenLease, reason: Reason, text: str, now: float) -> AttemptLost:
     """An attempt that ended without a bundle."""
     granted = held.granted
     judgement = Judgement(
@@ -98,6 +98,7 @@ def attempt_lost(held: OpenLease, reason: Reason, text: str) -> AttemptLost:
         episode=granted.episode,
         attempt=granted.attempt,
         device=granted.device,
+        held_s=round(max(0.0, now - held.since), 3),
         judgement=judgement,
     )
 
@@ -114,7 +115,7 @@ def lease_returned(held: OpenLease, reason: str) -> LeaseReturned:
 
 
 def bundle_stored(
-    state: State, token: str, record: AttemptRecord, manifest: str, bundle: str
+    state: State, token: str, record: AttemptRecord, manifest: str, bundle: str, bundle_bytes: int
 ) -> AttemptCommitted | AttemptFenced:
     """A stored bundle is scored if its lease is open; otherwise it is only kept."""
     granted = state.granted[token]
@@ -128,8 +129,10 @@ def bundle_stored(
         ended_ms=record.ended_ms,
         durations=record.durations,
         effort=record.effort,
+        age=record.age,
         manifest=manifest,
         bundle=bundle,
+        bundle_bytes=bundle_bytes,
         judgement=record.judgement,
     )
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from ..outcome import NO_EFFORT, Cause, Effort, Judgement, Reason
+from ..outcome import NO_EFFORT, Cause, Effort, EmulatorAge, Judgement, Reason
 
 
 class Transition(BaseModel):
@@ -46,6 +46,7 @@ class DeviceStarted(Transition):
     device: str
     report_id: str  # of the report; a repeated report is no other start
     worker: str = ""
+    boot_s: float | None = None  # from its emulator's start until its worker found it ready
     facts: dict[str, Any] = {}
 
 
@@ -108,6 +109,7 @@ class AttemptLost(Transition):
     episode: str
     attempt: int
     device: str
+    held_s: float  # since its lease was granted, or since this coordinator began
     judgement: Judgement
 
 
@@ -123,8 +125,10 @@ class BundleStored(Transition):
     ended_ms: int
     durations: dict[str, float] = {}
     effort: Effort = NO_EFFORT
+    age: EmulatorAge | None = None
     manifest: str  # digest of the bundle's MANIFEST.json
     bundle: str  # its folder, from the run's
+    bundle_bytes: int = Field(ge=0)  # of all its files, the manifest included
 
 
 class AttemptCommitted(BundleStored):

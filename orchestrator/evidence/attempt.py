@@ -11,7 +11,16 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from ..outcome import NO_EFFORT, Effort, Judgement, OracleResults, Outcome, Reason, Trouble
+from ..outcome import (
+    NO_EFFORT,
+    Effort,
+    EmulatorAge,
+    Judgement,
+    OracleResults,
+    Outcome,
+    Reason,
+    Trouble,
+)
 
 NAME = "attempt.json"
 SUMMARY = "summary.json"
@@ -37,6 +46,7 @@ class AttemptRecord(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False)
     ended_ms: int = Field(ge=0)
     durations: dict[str, float] = {}  # phase -> seconds
     effort: Effort = NO_EFFORT
+    age: EmulatorAge | None = None  # None: its supervisor did not answer
     oracle_results: OracleResults | None = None  # None: the oracles could not be asked
     trouble: Trouble | None = None  # what ended the attempt early
     spent: Reason = Reason.NONE  # the budget that ran out

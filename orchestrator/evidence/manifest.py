@@ -61,6 +61,11 @@ def digest(folder: Path) -> str:
     return hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
 
 
+def bundle_bytes(folder: Path) -> int:
+    """Of all files of a bundle that matches its manifest, the manifest included."""
+    return (folder / NAME).stat().st_size + sum(file.size for file in _read(folder).files)
+
+
 def sealed(folder: Path) -> bool:
     return (folder / NAME).is_file()
 

@@ -11,6 +11,7 @@ from ..report.verify.run import Proof
 from ..settings import Limits
 from .cluster.options import ClusterOptions
 from .controls import CheckedCases, check_cases
+from .exposed import MetricsPort
 from .reproduction import Reproduction, reproduce
 from .run_events import Journaled, Notice, RunEvent, RunStarted
 from .runner import resume, run
@@ -18,7 +19,7 @@ from .runs import AttemptResult, EpisodeResult, Run, compare
 
 __all__ = [
     "AttemptResult", "CheckedCases", "ClusterOptions", "Comparison", "EmufarmError",
-    "EpisodeResult", "Journaled", "Judgement", "Limits", "Notice", "Plan", "Proof", "Report",
-    "Reproduction", "Run", "RunEvent", "RunInterrupted", "RunStarted", "UsageError",
+    "EpisodeResult", "Journaled", "Judgement", "Limits", "MetricsPort", "Notice", "Plan", "Proof",
+    "Report", "Reproduction", "Run", "RunEvent", "RunInterrupted", "RunStarted", "UsageError",
     "check_cases", "compare", "reproduce", "resume", "run",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from ..coordinator.credentials import Secrets, WorkerKey
 from ..coordinator.ledger import CoordinatorStopped
 from ..coordinator.messages import DeviceLoss, DeviceStartReport, slot_of
 from ..coordinator.notices import NoticeLog
+from ..coordinator.observer import UNOBSERVED
 from ..coordinator.open_run import open_run
 from ..coordinator.server import listening
 from ..coordinator.state import State
@@ -29,6 +30,8 @@ from ..events.notify import Notify
 from ..fleet.fact import DeviceFact
 from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
+from ..metrics.gauges import FleetSlot
+from ..metrics.run_metrics import RunMetrics
 from ..outcome import Cause
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, lock_staging, send_sealed
@@ -74,19 +77,28 @@ class Lasting:
 
 
 async def execute(
-    job: Job, on_event: OnEvent, interrupted: asyncio.Event, lasting: Lasting | None = None
+    job: Job,
+    on_event: OnEvent,
+    interrupted: asyncio.Event,
+    lasting: Lasting | None = None,
+    metrics: RunMetrics | None = None,
 ) -> bool:
-    """Whether every episode is decided; RunInterrupted where somebody asked it to end before."""
+    """Whether every episode is decided; RunInterrupted where somebody asked it to end before.
+    `metrics`: what counts the run."""
     allowed = lasting.secrets if lasting else Secrets.new()
     backend, port = job.backend.backend, lasting.port if lasting else 0
     with work_folder() as work:
         async with (
-            open_run(job.run, job.plan, job.settings, alone=not lasting) as coordinator,
+            open_run(
+                job.run, job.plan, job.settings, alone=not lasting, observer=metrics or UNOBSERVED
+            ) as coordinator,
             backend.resources(job.run, notifier(on_event), adopt=bool(lasting)) as resources,
             listening(coordinator, allowed, resources.host, port) as url,
         ):
             if lasting is not None:
                 coordinator.notices, coordinator.paused = lasting.notices, lasting.paused
+            if metrics is not None:
+                metrics.state = coordinator.state
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
             on_event(RunStarted(job.run, coordinator.view))
             living = await resources.living() if lasting else ()
@@ -102,7 +114,7 @@ async def execute(
                 reached = lasting.advertised if lasting else url
                 order = fleet_order(job, coordinator.state, reached, allowed.workers, work, living)
                 kept = await run_fleet(
-                    resources, order, coordinator, interrupted, on_event, lasting
+                    resources, order, coordinator, interrupted, on_event, lasting, metrics
                 )
                 if await resources.salvage() and coordinator.stopped is None:
                     await send_staged(staged_slots(job.run), url, allowed.admin)
@@ -145,6 +157,7 @@ async def run_fleet(
     interrupted: asyncio.Event,
     on_event: OnEvent,
     lasting: Lasting | None,
+    metrics: RunMetrics | None = None,
 ) -> bool:
     """Until all is decided, no slot is left, or somebody asks it to end. Whether pairs were left
     to a successor, which ends them even where the last episode is decided a moment later."""
@@ -152,6 +165,8 @@ async def run_fleet(
     cancelled = [lasting.cancelled] if lasting is not None else []
     async with resources.fleet(order, reports.send) as fleet:
         coordinator.agents = fleet.agents
+        if metrics is not None:
+            metrics.slots = lambda: [FleetSlot(slot.device, slot.state) for slot in fleet.slots]
         coordinator.subscribe(lambda event: report_commit(fleet, event))
         kept = False
         try:

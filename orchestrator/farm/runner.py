@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from pathlib import Path
@@ -22,6 +23,7 @@ from .cluster.options import DEFAULTS, ClusterOptions, require_no_cluster
 from .cluster.start import NewRun
 from .documents import write_documents
 from .execute import execute
+from .exposed import MetricsPort, exposing, run_metrics
 from .interruption import blocking
 from .job import Job
 from .recorded import planned_profile, recorded, require_unchanged_cases
@@ -48,6 +50,7 @@ def run(
     name: str = "",
     runs: str | Path = RUNS,
     cluster: ClusterOptions = DEFAULTS,
+    metrics: MetricsPort | None = None,
     on_event: OnEvent = ignore,
 ) -> Run:
     """Run every episode of a folder of cases, and write the report. Where the current folder has no
@@ -55,11 +58,13 @@ def run(
 
     Returns when every episode is decided or the fleet can do no more: `Run.complete` says which.
     UsageError where the request cannot work; RunInterrupted after Ctrl-C or SIGTERM. `cluster` is
-    for the backend `kubernetes`, where a run goes on without this process.
+    for the backend `kubernetes`, where a run goes on without this process. `metrics`: where this
+    process serves what it counts, for Prometheus.
     """
     check_backend_name(backend)
     if backend != CLUSTER:
         require_no_cluster(cluster, backend)
+    require_port(metrics, backend)
     card = load_card(Path(agent_card)) if agent_card else None
     if name and (Path(name).name != name or name.startswith(".")):
         raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
@@ -78,12 +83,13 @@ def run(
         )
     place = choose_backend(backend, phone, agent, notifier(on_event))
     job = Job(folder, plan, settings, phone, place, count)
-    return _latest(start(job, found, on_event, card))
+    return _latest(start(job, found, on_event, card, metrics))
 
 
 def resume(
     run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
-    cluster: ClusterOptions = DEFAULTS, on_event: OnEvent = ignore,
+    cluster: ClusterOptions = DEFAULTS, metrics: MetricsPort | None = None,
+    on_event: OnEvent = ignore,
 ) -> Run:  # fmt: skip
     """Go on with a run that was interrupted; what is decided stays decided.
 
@@ -93,6 +99,7 @@ def resume(
     opened = Run.open(run, runs)
     folder, plan = opened.folder, opened.plan
     before = recorded(folder, plan)
+    require_port(metrics, before.backend)
     if before.backend == CLUSTER:
         return resume_on_cluster(
             opened.name, devices=devices, options=cluster, runs=folder.resolve().parent,
@@ -113,7 +120,7 @@ def resume(
             f"back ({before.agent_image})"
         )
     job = Job(folder, plan, before.settings, profile, backend, count)
-    return _latest(carry_out(job, on_event))
+    return _latest(carry_out(job, on_event, metrics))
 
 
 def make_plan(cases: Path, settings: RunSettings, k: str = "") -> Plan:
@@ -126,13 +133,25 @@ def make_plan(cases: Path, settings: RunSettings, k: str = "") -> Plan:
     return build(load_cases(cases), settings, profile.name, profile.digest, k)
 
 
-def start(job: Job, cases: Path, on_event: OnEvent, card: AgentCard | None = None) -> Run:
+def require_port(metrics: MetricsPort | None, backend: str) -> None:
+    """UsageError where they cannot be served; before anything is started."""
+    if metrics is None:
+        return
+    if backend == CLUSTER:
+        raise UsageError("--metrics-port: on a cluster the coordinator's Pod serves its metrics")
+    metrics.require_free()
+
+
+def start(
+    job: Job, cases: Path, on_event: OnEvent, card: AgentCard | None = None,
+    metrics: MetricsPort | None = None,
+) -> Run:  # fmt: skip
     """Write a new run's folder and execute it."""
     write_documents(job, cases, card)
-    return carry_out(job, on_event)
+    return carry_out(job, on_event, metrics)
 
 
-def carry_out(job: Job, on_event: OnEvent) -> Run:
+def carry_out(job: Job, on_event: OnEvent, metrics: MetricsPort | None = None) -> Run:
     """Execute a prepared run, and write its report."""
     plan, episodes = job.plan, len(job.plan.episodes)
     on_event(
@@ -141,7 +160,16 @@ def carry_out(job: Job, on_event: OnEvent) -> Run:
             f"{min(job.devices, episodes)} phones, {job.backend.name}, plan {plan.digest[:12]}"
         )
     )
-    blocking(lambda interrupted: execute(job, on_event, interrupted), on_event)
+
+    async def executed(interrupted: asyncio.Event) -> None:
+        if metrics is None:
+            await execute(job, on_event, interrupted)
+            return
+        counts = run_metrics(job.run.name, plan, job.backend.lock.digest, job.backend.name)
+        async with exposing(counts, job.run, metrics, interrupted, notifier(on_event)):
+            await execute(job, on_event, interrupted, metrics=counts)
+
+    blocking(executed, on_event)
     return Run(job.run, job.plan, report.save(job.run))
 
 

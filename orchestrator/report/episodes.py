@@ -23,6 +23,7 @@ from ..plan.plan import Episode, Plan
 from ..plan.store import FILE, read_plan
 from .figures import negated, succeeded
 from .model import EpisodeRow, Infrastructure, ReportedResult, Spent
+from .wear import WearCounts
 
 AttemptEnded = AttemptCommitted | AttemptLost
 
@@ -86,8 +87,10 @@ class EpisodeCollector:
         self._attempts = 0
         self._starts = 0
         self._start_reasons: Counter[str] = Counter()
+        self._wear = WearCounts()
 
     def add(self, event: Event) -> None:
+        self._wear.add(event)
         match event:
             case AttemptCommitted() | AttemptLost():
                 self._add_attempt(event)
@@ -176,6 +179,8 @@ class EpisodeCollector:
             device_starts=self._starts,
             device_starts_failed=self._start_reasons.total(),
             device_start_reasons=dict(sorted(self._start_reasons.items())),
+            by_loads=self._wear.by_loads(),
+            by_seconds=self._wear.by_seconds(),
         )
 
 

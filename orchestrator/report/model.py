@@ -14,7 +14,7 @@ from pydantic import ConfigDict, TypeAdapter
 from ..outcome import Blame, Outcome, Phase, Reason
 from .statistics import Interval
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 
 
 class _Closed:
@@ -158,6 +158,16 @@ class CaseRow(_Closed):
 
 
 @dataclass(frozen=True, slots=True)
+class WearRow(_Closed):
+    """Attempts that began on an emulator of this age, in loads or in seconds."""
+
+    least: int
+    below: int | None  # null: of any greater age
+    attempts: int
+    failed: int  # by infrastructure
+
+
+@dataclass(frozen=True, slots=True)
 class Infrastructure(_Closed):
     attempts: int
     attempts_failed: int
@@ -167,11 +177,13 @@ class Infrastructure(_Closed):
     device_starts: int
     device_starts_failed: int
     device_start_reasons: dict[str, int]  # such as pin_mismatch
+    by_loads: tuple[WearRow, ...]  # of the snapshot since the emulator's start
+    by_seconds: tuple[WearRow, ...]  # since then; only of attempts that left a bundle
 
 
 @dataclass(frozen=True, slots=True)
 class Report(_Closed):
-    schema_version: Literal[2]
+    schema_version: Literal[3]
     run: str  # the name that the run was started with
     plan_digest: str
     agent: str

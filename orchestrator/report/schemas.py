@@ -24,7 +24,7 @@ from . import build, model
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 SHA256 = {"pattern": "^[0-9a-f]{64}$", "type": "string"}
 CASE_VERSION = 1
-ATTEMPT_VERSION = 2
+ATTEMPT_VERSION = 3
 
 Schema = dict[str, Any]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.console import Console
 from rich.table import Table
 
-from .model import CaseRow, Figures, Report, Share
+from .model import CaseRow, Figures, Infrastructure, Report, Share, WearRow
 from .statistics import Interval
 
 # The title of each outcome's column.
@@ -47,6 +47,9 @@ def show(report: Report, console: Console) -> None:
     if report.passes.benign:
         console.print()
         console.print(_passes(report))
+    if any(row.failed for row in report.infrastructure.by_loads):
+        console.print()
+        console.print(_wear(report.infrastructure))
     console.print()
     for line in _foot(report):
         console.print(line, markup=False)
@@ -145,6 +148,31 @@ def _passes(report: Report) -> Table:
                 _with(_percent(each.every_one), each.every_one_interval, 100, 1),
             )
     return table
+
+
+def _wear(infra: Infrastructure) -> Table:
+    """Shown where infrastructure failed an attempt at all."""
+    table = _table("emulator's age")
+    for title in ("attempts", "infra", "share"):
+        table.add_column(title, justify="right")
+    ages = [(row, "loads", 1) for row in infra.by_loads]
+    ages += [(row, "minutes", 60) for row in infra.by_seconds]
+    for row, unit, size in ages:
+        table.add_row(
+            f"{_span(row, size)} {unit}",
+            str(row.attempts),
+            str(row.failed or "·"),
+            _percent(row.failed / row.attempts),
+        )
+    return table
+
+
+def _span(row: WearRow, size: int) -> str:
+    least = row.least // size
+    if row.below is None:
+        return f"{least} and more"
+    last = row.below // size - 1
+    return str(least) if least == last else f"{least} to {last}"
 
 
 def _foot(report: Report) -> Iterator[str]:

@@ -24,13 +24,14 @@ from ..episode.case_site import Site
 from ..episode.context import AttemptContext, AttemptInterrupted
 from ..evidence import attempt as attempt_file
 from ..evidence.bundle import Bundle, EvidenceLost, replace_surrogates, wall_ms
-from ..outcome import Cause, Judgement, OracleResults, Phase, Reason, Trouble, judge
+from ..outcome import Cause, EmulatorAge, Judgement, OracleResults, Phase, Reason, Trouble, judge
 from ..pins.host import host_facts
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
 from .agent_host import CoordinatorAgentHost
 from .arguments import WorkerExit
+from .emulator_age import EmulatorWear
 from .staging import begin_attempt, discard_attempt, seal_attempt, send_attempt, send_sealed
 
 CHECK_S = 2.0  # between two checks of the emulator while its phone boots
@@ -53,16 +54,14 @@ class Worker:
     def run(self) -> WorkerExit:
         """Work until the run ends. What an earlier worker sealed here is sent first."""
         send_sealed(self.client, self.staging)
-        if not self._boot():
+        wear = EmulatorWear(self.device.supervisor)
+        if not self._boot(wear):
             return self._not_ready()
-        loads = 0
         while not self.stop.is_set():
-            if loads >= self.profile.loads:
-                # An emulator survives a limited number of loads. It is restarted without a lease,
-                # which would expire meanwhile.
-                if not self._restart():
-                    return self._not_ready()
-                loads = 0
+            # An emulator survives a limited number of loads. It is restarted without a lease, which
+            # would expire meanwhile.
+            if wear.loads >= self.profile.loads and not self._restart(wear):
+                return self._not_ready()
             answer = self.client.lease(LEASE_WAIT_S)
             if isinstance(answer, RunFinished):
                 return WorkerExit.ALL_DECIDED
@@ -71,8 +70,7 @@ class Worker:
             if isinstance(answer, NothingToLease):
                 self.stop.wait(PAUSE_S)
                 continue
-            judgement = self._attempt(answer)
-            loads += 1
+            judgement = self._attempt(answer, wear.begin_attempt())
             if judgement is not None and judgement.retried and not self._usable(judgement):
                 return WorkerExit.DEVICE_UNUSABLE
         return WorkerExit.STOPPED
@@ -80,10 +78,11 @@ class Worker:
     def _not_ready(self) -> WorkerExit:
         return WorkerExit.STOPPED if self.stop.is_set() else WorkerExit.DEVICE_UNUSABLE
 
-    def _boot(self) -> bool:
+    def _boot(self, wear: EmulatorWear) -> bool:
         """Whether the device is ready. A start is no attempt and is journaled by itself."""
         try:
             self._wait_ready()
+            boot_s = wear.booted(self.boot_s)
             identity = self.device.identity()
             pins = self.device.observed_pins(identity.fingerprint)
         except DeviceFault as fault:
@@ -96,7 +95,7 @@ class Worker:
             return False
         self.versions.update(adb=identity.adb_version, fingerprint=identity.fingerprint)
         facts = {"pins": compared_pins(self.lock, pins), "host": host_facts()}
-        self.client.device_started({**asdict(identity), **facts})
+        self.client.device_started({**asdict(identity), **facts}, boot_s)
         return True
 
     def _report_fault(self, fault: DeviceFault) -> None:
@@ -113,7 +112,8 @@ class Worker:
             if self._ended() or time.monotonic() > until or self.stop.is_set():
                 raise DeviceFault("not_ready", "; ".join(readiness.missing), during="boot")
 
-    def _restart(self) -> bool:
+    def _restart(self, wear: EmulatorWear) -> bool:
+        wear.restarted()
         if self.device.supervisor is None:
             return True
         try:
@@ -121,7 +121,7 @@ class Worker:
         except DeviceFault as fault:
             self._report_fault(fault)
             return False
-        return self._boot()
+        return self._boot(wear)
 
     def _usable(self, judgement: Judgement) -> bool:
         """Whether another attempt on this device may go better; a wrong pin stays wrong."""
@@ -134,12 +134,12 @@ class Worker:
         supervisor = self.device.supervisor
         return supervisor is not None and not supervisor.healthy()
 
-    def _attempt(self, lease: Lease) -> Judgement | None:
+    def _attempt(self, lease: Lease, age: EmulatorAge | None) -> Judgement | None:
         """Play and commit one attempt; None if it did not happen and the lease was given back."""
         folder = begin_attempt(self.staging, lease.token)
         try:
             with renewing(self.client, lease.token, lease.expires_s) as leased:
-                judgement = self._play(lease, folder, leased)
+                judgement = self._play(lease, folder, leased, age)
                 send_attempt(self.client, seal_attempt(self.staging))
         except AttemptInterrupted as why:
             self.client.give_back(lease.token, str(why))
@@ -147,12 +147,14 @@ class Worker:
             return None
         return judgement
 
-    def _play(self, lease: Lease, folder: Path, leased: Callable[[], bool]) -> Judgement:
+    def _play(
+        self, lease: Lease, folder: Path, leased: Callable[[], bool], age: EmulatorAge | None
+    ) -> Judgement:
         started_ms = wall_ms()
         try:
             with Bundle(folder) as bundle:
                 played = self._played(lease, bundle, leased)
-                bundle.document(attempt_file.NAME, self._record(lease, played, started_ms))
+                bundle.document(attempt_file.NAME, self._record(lease, played, started_ms, age))
                 if played.reached:
                     bundle.document(attempt_file.SUMMARY, _summary(lease, played.judgement))
         except EvidenceLost as error:
@@ -161,14 +163,17 @@ class Worker:
             reason = Reason.DISK_FULL if error.full else Reason.EVIDENCE_LOST
             played = not_played(Trouble(Phase.EVIDENCE, reason, str(error)))
             folder.mkdir(exist_ok=True)
-            Bundle(folder).document(attempt_file.NAME, self._record(lease, played, started_ms))
+            record = self._record(lease, played, started_ms, age)
+            Bundle(folder).document(attempt_file.NAME, record)
         return played.judgement
 
-    def _record(self, lease: Lease, played: JudgedAttempt, started_ms: int) -> dict[str, Any]:
+    def _record(
+        self, lease: Lease, played: JudgedAttempt, started_ms: int, age: EmulatorAge | None
+    ) -> dict[str, Any]:
         return attempt_file.AttemptRecord(
             episode=lease.episode, attempt=lease.attempt, device=self.name,
             started_ms=started_ms, ended_ms=max(started_ms, wall_ms()),
-            durations=played.durations, effort=played.effort,
+            durations=played.durations, effort=played.effort, age=age,
             oracle_results=_bounded(played.oracle_results), trouble=_bounded(played.trouble),
             spent=played.spent, judgement=_bounded(played.judgement),
         ).model_dump(mode="json")  # fmt: skip

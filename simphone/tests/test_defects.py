@@ -16,6 +16,10 @@ PASSING: dict[str, list[object]] = {
     "screencap": [b"\x89PNG....IEND"],
     "settings.get": ["null"],
     "uiautomator.dump": ["<hierarchy>1</hierarchy>", "<hierarchy>2</hierarchy>"],
+    "program": [
+        ["content", "query", "--uri", "content://com.android.calendar/calendars"],
+        ["content", "query", "--uri", "content://com.android.calendar/events"],
+    ],
     "snapshot.load": [True],
     "console.reply": ["KO: no\r\n"],
 }

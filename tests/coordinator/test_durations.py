@@ -37,6 +37,7 @@ def a_commit(
         ended_ms=int(seconds * 1000),
         manifest="m",
         bundle="b",
+        bundle_bytes=9,
     )
 
 

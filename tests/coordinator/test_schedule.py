@@ -55,7 +55,7 @@ def conclude(state: State, granted: LeaseGranted) -> EpisodeDecided | None:
 def end(state: State, granted: LeaseGranted, fields: dict[str, Any]) -> EpisodeDecided | None:
     told = word(granted.episode, granted.attempt, granted.device, **fields)
     record = AttemptRecord.model_validate(told)
-    apply(state, schedule.bundle_stored(state, granted.token, record, "0" * 64, "b"), 0)
+    apply(state, schedule.bundle_stored(state, granted.token, record, "0" * 64, "b", 9), 0)
     return conclude(state, granted)
 
 
@@ -148,9 +148,9 @@ def test_a_lease_that_is_not_renewed_is_a_lost_attempt() -> None:
 def test_a_late_bundle_is_fenced_and_changes_nothing() -> None:
     state = a_state(1)
     late = lease(state, "a")
-    apply(state, schedule.attempt_lost(state.leases[late.token], Reason.WORKER_LOST, ""), 0)
+    apply(state, schedule.attempt_lost(state.leases[late.token], Reason.WORKER_LOST, "", 0), 0)
     record = AttemptRecord.model_validate(word(late.episode, 1, "a"))
-    event = schedule.bundle_stored(state, late.token, record, "0" * 64, "b")
+    event = schedule.bundle_stored(state, late.token, record, "0" * 64, "b", 9)
     assert isinstance(event, AttemptFenced)
     apply(state, event, 0)
     assert schedule.decision_due(state, late.episode) is None

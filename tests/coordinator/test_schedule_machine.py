@@ -97,7 +97,7 @@ class Schedule(RuleBasedStateMachine):
         told = word(granted.episode, granted.attempt, granted.device, **(INFRA if infra else {}))
         record = AttemptRecord.model_validate(told)
         held = granted.token in self.state.leases
-        event = schedule.bundle_stored(self.state, granted.token, record, "0" * 64, "bundle")
+        event = schedule.bundle_stored(self.state, granted.token, record, "0" * 64, "bundle", 9)
         assert isinstance(event, AttemptCommitted) == held
         self.record(event)
         if held:
@@ -109,7 +109,7 @@ class Schedule(RuleBasedStateMachine):
         """A second bundle under an ended lease never scores."""
         before = len(self.decided)
         record = AttemptRecord.model_validate(word(granted.episode, granted.attempt, "a"))
-        event = schedule.bundle_stored(self.state, granted.token, record, "1" * 64, "bundle")
+        event = schedule.bundle_stored(self.state, granted.token, record, "1" * 64, "bundle", 9)
         assert not isinstance(event, AttemptCommitted)
         self.record(event)
         assert len(self.decided) == before
@@ -131,7 +131,7 @@ class Schedule(RuleBasedStateMachine):
     def lose(self, granted: LeaseGranted) -> LeaseGranted:
         held = self.state.leases.get(granted.token)
         if held is not None:
-            self.record(schedule.attempt_lost(held, Reason.WORKER_LOST, "gone"))
+            self.record(schedule.attempt_lost(held, Reason.WORKER_LOST, "gone", self.now))
             self.conclude(granted)
         return granted
 

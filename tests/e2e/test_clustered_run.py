@@ -85,7 +85,7 @@ def test_a_finished_run_is_pulled_again_from_its_volume(clustered: Clustered) ->
     """By somebody who has nothing of it, once its coordinator has left."""
     code, output = clustered.run(SMOKE, "--devices", "1", name="again")
     assert code == 0, output
-    clustered.kubectl("wait", "--for=condition=Complete", "job/emufarm-again", "--timeout=60s")
+    clustered.kubectl("wait", "--for=condition=Complete", "job/emufarm-again", "--timeout=180s")
     elsewhere = clustered.farm.runs.parent / "elsewhere"
     code, output = clustered.command("runs", "pull", "again", "--runs", str(elsewhere))
     assert code == 0, output

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+import yaml
 
 from orchestrator.coordinator.credentials import Secrets, WorkerKey
 from orchestrator.coordinator.follow import AdminClient
+from orchestrator.coordinator.open_run import open_run
 from orchestrator.errors import RunInterrupted
 from orchestrator.farm.cluster.coordinate import PodArguments, PodCoordinator
 from orchestrator.farm.run_events import ignore
 from orchestrator.fleet.kubernetes.access import ClusterAccess, kubeconfig_access
+from orchestrator.fleet.kubernetes.run_objects import METRICS_PORT, PORT
+from orchestrator.plan.store import write_plan
+from tests.coordinator.runs import SETTINGS, a_plan
+from tests.farm.fake_cluster import FakeCluster
+from tests.metrics.test_page import attempt
 from tests.ports import even_port
 
 SECRETS = Secrets(WorkerKey("a key"), "an admin")
@@ -33,10 +43,10 @@ def coordinator(tmp_path: Path) -> PodCoordinator:
 
 
 def a_coordinator(
-    place: Path, port: int, access: ClusterAccess, *, run: str = "a-run", serve_only: bool = False
+    place: Path, port: int, access: ClusterAccess, *, run: str = "a-run", **options: Any
 ) -> PodCoordinator:
     url = f"http://127.0.0.1:{port}"
-    arguments = PodArguments(run, url, place, place, port, 60.0, 0.1, serve_only=serve_only)
+    arguments = PodArguments(run, url, place, place, port, 60.0, 0.1, **options)
     return PodCoordinator(arguments, SECRETS, access, ignore)
 
 
@@ -69,3 +79,62 @@ async def test_a_coordinator_that_is_asked_to_stop_does_not_wait_for_the_api_ser
     asked.set()
     with pytest.raises(RunInterrupted, match="the API server was away"):
         await asyncio.wait_for(running, 10)
+
+
+async def test_an_ended_run_that_is_only_served_shows_its_counts_until_they_were_scraped_twice(
+    tmp_path: Path,
+) -> None:
+    """Else Prometheus would miss a coordinator that nobody needs any more."""
+    run = tmp_path / "one"
+    async with open_run(run, a_plan(1), SETTINGS) as made:
+        await attempt(made, run, tmp_path / "bundle", "slot-00.1")
+        await made.seal()
+    write_plan(run / "plan.json", a_plan(1))
+    recorded = {"variants": ["benign"], "limits": {}, "cases_folder": "cases"}
+    manifest = {
+        "reproducibility": recorded, "execution_mode": "kubernetes", "agent": {},
+        "android": {"image_lock": {"digest": "1" * 64}},
+    }  # fmt: skip
+    (run / "run_manifest.json").write_text(json.dumps(manifest))
+    cluster, port = FakeCluster(), even_port()
+    cluster.add_run(a_plan(1))
+    async with cluster.serving(tmp_path), asyncio.timeout(60):
+        coordinator = a_coordinator(
+            tmp_path, port, kubeconfig_access("", cluster.kubeconfig), run="one",
+            serve_only=True, metrics_port=port + 1, metrics_linger_s=600.0,
+        )  # fmt: skip
+        running = asyncio.create_task(coordinator.run(asyncio.Event()))
+        scrapes = 0
+        async with httpx.AsyncClient(trust_env=False) as client:
+            while not running.done():
+                with suppress(httpx.TransportError):
+                    answer = await client.get(f"http://127.0.0.1:{port + 1}/metrics")
+                    if answer.status_code == 200:
+                        scrapes += 1
+                        assert 'emufarm_attempts_total{outcome="success"} 1.0' in answer.text
+                        assert "emufarm_run_over 1.0" in answer.text
+                        assert f'image="{"1" * 64}"' in answer.text
+                await asyncio.sleep(0.05)
+        await running
+    assert scrapes >= 2
+
+
+def test_its_arguments_are_its_command_line(tmp_path: Path) -> None:
+    words = PodArguments("r", "u", tmp_path, tmp_path, 8080, 60.0, metrics_port=9090).words()
+    assert words[words.index("--metrics-port") + 1] == "9090"
+    assert words[words.index("--metrics-linger") + 1] == "60.0"
+    assert "--metrics-port" not in PodArguments("r", "u", tmp_path, tmp_path, 8080, 60.0).words()
+
+
+def test_the_coordinator_s_template_opens_the_port_that_it_is_told() -> None:
+    base = Path(__file__).parents[2] / "k8s" / "base"
+    template = yaml.safe_load((base / "pod-templates" / "coordinator.yaml").read_text())["template"]
+    (container,) = template["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"api": PORT, "metrics": METRICS_PORT}
+    notes = template["metadata"]["annotations"]
+    assert notes["prometheus.io/scrape"] == "true"
+    assert (notes["prometheus.io/port"], notes["prometheus.io/path"]) == ("9090", "/metrics")
+    policies = yaml.safe_load_all((base / "network-policies.yaml").read_text())
+    ingress = [rule for policy in policies for rule in policy["spec"].get("ingress", ())]
+    assert [port["port"] for rule in ingress for port in rule["ports"]] == [PORT, METRICS_PORT]

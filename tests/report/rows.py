@@ -97,7 +97,7 @@ def attempt(
         judgement=Judgement(
             outcome, Blame.NONE, Phase.ORACLE, reason, "", violations, violations_known=True
         ),
-        bundle=f"episodes/{episode}/attempt-{number}-c1",
+        bundle=f"episodes/{episode}/attempt-{number}-c1", bundle_bytes=9,
     )  # fmt: skip
 
 

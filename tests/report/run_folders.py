@@ -106,6 +106,7 @@ def events(name: str, plan: Plan, by_episode: Judgements, sealed: bool) -> list[
                     token=f"{episode}-{attempt}", episode=episode, attempt=attempt,
                     device=f"slot-0{attempt}.1", started_ms=1_000, ended_ms=3_500,
                     durations={"reset": 0.5, "agent": 2.0}, manifest="0" * 64, bundle=bundle,
+                    bundle_bytes=9,
                     effort=Effort(steps=4, agent_s=1.25), judgement=judgement,
                 )
             )  # fmt: skip

@@ -117,7 +117,7 @@ def test_a_violation_in_a_bundle_that_came_too_late_is_told_beside_vr(tmp_path: 
 
 def test_an_undecided_episode_is_planned_and_unknown(tmp_path: Path) -> None:
     lost = AttemptLost(
-        token="t", episode="case_00.benign.1", attempt=1, device="d",
+        token="t", episode="case_00.benign.1", attempt=1, device="d", held_s=2,
         judgement=Judgement(
             INFRA, Blame.INFRA, Phase.AGENT, Reason.WORKER_LOST, violations_known=False
         ),

@@ -46,7 +46,8 @@ def committed(episode: str, attempt: int, device: str = "d1", **fields: Any) -> 
         {
             "token": f"{episode}/{attempt}/n", "episode": episode, "attempt": attempt,
             "device": device, "started_ms": 1, "ended_ms": 2, "manifest": "0" * 64,
-            "bundle": f"episodes/{episode}/attempt-{attempt}-c1", **SUCCESS, **fields,
+            "bundle": f"episodes/{episode}/attempt-{attempt}-c1", "bundle_bytes": 9,
+            **SUCCESS, **fields,
         }
     )  # fmt: skip
 
@@ -136,7 +137,7 @@ def test_a_line_that_does_not_follow_is_named(
 
 
 def test_a_lost_attempt_can_only_be_infrastructure() -> None:
-    lost = {"token": f"{ONE}/1/n", "episode": ONE, "attempt": 1, "device": "d1"}
+    lost = {"token": f"{ONE}/1/n", "episode": ONE, "attempt": 1, "device": "d1", "held_s": 2}
     events = whole()
     events[3] = AttemptLost.model_validate({**lost, **INFRA})
     assert told(events) == []

@@ -124,10 +124,14 @@ def farm(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Callable[[str], str]:
+    return agent_program(tmp_path)
+
+
+def agent_program(folder: Path) -> Callable[[str], str]:
     """An agent program from the body of its answer to each observation."""
 
     def write(body: str) -> str:
-        program = tmp_path / "agent.py"
+        program = folder / "agent.py"
         program.write_text(
             "import json, os, sys, time\n"
             "for line in sys.stdin:\n"

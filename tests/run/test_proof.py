@@ -123,18 +123,22 @@ def test_a_folder_that_is_neither_is_refused(farm: Farm, tmp_path: Path) -> None
 # Changes by somebody who seals all of it again: only what the evidence itself says refutes them.
 
 
-def forge(run: Path, change: Callable[[Path], None], digest: str | None = None) -> None:
-    """Change the bundle, then make its manifest, the journal, the seal and the report anew."""
+def forge(
+    run: Path, change: Callable[[Path], None], digest: str | None = None, **journaled: Any
+) -> None:
+    """Change the bundle, then make its manifest, the journal, the seal and the report anew.
+    `journaled`: what the journal shall say of the bundle instead."""
     (bundle,) = run.glob("episodes/*/attempt-1-c1")
     change(bundle)
     found = manifest.seal(bundle)
     digest = found if digest is None else digest
+    journaled = {"manifest": digest, "bundle_bytes": manifest.bundle_bytes(bundle), **journaled}
     plan = read_plan(run / "plan.json").digest
     record = json.loads((bundle / "attempt.json").read_text())
     (segment,) = (run / "journal").iterdir()
     lines, head, forged = chain.read(run / "journal").lines, chain.FIRST, b""
     for line in lines:
-        event = _retold(line.event, record, digest)
+        event = _retold(line.event, record, journaled)
         if isinstance(event, RunOpened):
             event = event.model_copy(update={"plan": plan})
         if isinstance(event, RunSealed):
@@ -145,10 +149,10 @@ def forge(run: Path, change: Callable[[Path], None], digest: str | None = None) 
     build.save(run)
 
 
-def _retold(event: Event, record: dict[str, Any], digest: str) -> Event:
+def _retold(event: Event, record: dict[str, Any], journaled: dict[str, Any]) -> Event:
     if isinstance(event, BundleStored | EpisodeDecided):
         told = {name: record[name] for name in type(event).model_fields if name in record}
-        told |= {"manifest": digest} if isinstance(event, BundleStored) else {}
+        told |= journaled if isinstance(event, BundleStored) else {}
         return type(event).model_validate({**event.model_dump(), **told})
     return event
 
@@ -310,6 +314,22 @@ def test_a_forger_who_seals_everything_again_is_refuted_by_the_evidence(
             each(bundle)
 
     forge(run, change)
+    problems = verify_run(run).problems
+    assert any(says in problem for problem in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("journaled", "says"),
+    [
+        ({"bundle_bytes": 1}, "and the journal says 1"),
+        ({"age": None}, "its age is not that of the journal"),
+        ({"age": {"loads": 9, "seconds": 1.0}}, "its age is not that of the journal"),
+    ],
+)
+def test_a_journal_that_says_another_size_or_age_than_the_bundle_is_refuted(
+    run: Path, journaled: dict[str, Any], says: str
+) -> None:
+    forge(run, lambda bundle: None, **journaled)
     problems = verify_run(run).problems
     assert any(says in problem for problem in problems), problems
 

@@ -173,8 +173,13 @@ async def test_it_works_until_all_is_decided_and_leaves_nothing_behind(
         at.loads = 2
         assert await sealed(at) == WorkerExit.ALL_DECIDED
         assert len(made) == 3
-        assert len(at.events(DeviceStarted)) == 2
-        for commit in at.events(AttemptCommitted):
+        starts = at.events(DeviceStarted)
+        assert len(starts) == 2
+        assert all(0 < start.boot_s < LIMITS.boot_s for start in starts)
+        commits = at.events(AttemptCommitted)
+        assert [commit.age.loads for commit in commits] == [0, 1, 0]
+        assert commits[0].age.seconds < commits[1].age.seconds > commits[2].age.seconds > 0
+        for commit in commits:
             assert str(commit.judgement.outcome) == "task_failed"
             assert set(commit.durations) == {"reset", "setup", "agent", "oracle"}
         assert list(at.staging.iterdir()) == []

@@ -19,6 +19,7 @@ from ...coordinator.credentials import Secrets, WorkerKey
 from ...coordinator.finished_run import FinishedRun
 from ...coordinator.intake import Intake, taking
 from ...coordinator.notices import NoticeLog
+from ...coordinator.observer import UNOBSERVED
 from ...coordinator.server import reading
 from ...coordinator.transitions import DeviceFailed, DeviceLost
 from ...errors import EmufarmError, RunInterrupted, UsageError
@@ -37,10 +38,16 @@ from ...fleet.kubernetes.farm_run import (
 from ...fleet.kubernetes.nodes import is_avoidance
 from ...fleet.kubernetes.pod_status import AGENT, DEVICE
 from ...fleet.kubernetes.run_objects import ADMIN, KEY
+from ...metrics.page import LINGER_S as METRICS_LINGER_S
+from ...metrics.page import MetricsPage
+from ...metrics.run_metrics import RunMetrics
+from ...plan.plan import Plan
 from ...plan.store import FILE as PLAN
 from ...plan.store import read_plan
 from ..execute import Lasting, WantedDevices, execute
+from ..exposed import linger, looking_at_room, run_metrics
 from ..interruption import blocking
+from ..recorded import recorded
 from ..run_events import Journaled, Notice, OnEvent, RunEvent, RunStarted
 from .documents import DOCUMENTS, read_job
 from .status import FarmRunKeeper
@@ -67,14 +74,20 @@ class PodArguments:
     linger_s: float = LINGER_S
     serve_only: bool = False
     resume: bool = False  # of a run that failed
+    metrics_port: int | None = None  # where it serves /metrics
+    metrics_linger_s: float = METRICS_LINGER_S
 
     def words(self) -> list[str]:
         """Of the command line."""
-        options = {
+        options: dict[str, object] = {
             "--url": self.url, "--folder": self.folder, "--secrets": self.secrets,
             "--port": self.port, "--pending-timeout": self.pending_s, "--linger": self.linger_s,
         }  # fmt: skip
         words = ["cluster-coordinator", self.run]
+        if self.metrics_port is not None:
+            options |= {
+                "--metrics-port": self.metrics_port, "--metrics-linger": self.metrics_linger_s,
+            }  # fmt: skip
         words += [word for name, value in options.items() for word in (name, str(value))]
         words += ["--serve-only"] if self.serve_only else []
         return [*words, *(["--resume"] if self.resume else [])]
@@ -108,8 +121,17 @@ class PodCoordinator:
         self._notices = NoticeLog()
         self._trouble = ""  # the last notice: why a run failed that nobody cancelled
         self._keeper: FarmRunKeeper | None = None
+        self._page = MetricsPage()
 
     async def run(self, asked: asyncio.Event) -> None:
+        arguments = self._arguments
+        if arguments.metrics_port is None:
+            await self._run(asked)
+            return
+        async with self._page.served(HOST, arguments.metrics_port):
+            await self._run(asked)
+
+    async def _run(self, asked: asyncio.Event) -> None:
         async with KubernetesApi(self._access) as api:
             came = await self._take_documents(api, asked)
             farm_run = await self._farm_run(api, asked)
@@ -230,10 +252,14 @@ class PodCoordinator:
             watch_volume(self._folder, lasting.paused, self._volume_changed, self._notify)
         )
         keeper.standing = RunStanding("Running")
+        counts = run_metrics(arguments.run, job.plan, job.backend.lock.digest, job.backend.name)
+        self._page.show(counts)
         try:
-            complete = await execute(job, self._report, asked, lasting)
+            async with looking_at_room(counts, self._folder):
+                complete = await execute(job, self._report, asked, lasting, counts)
         finally:
             volume.cancel()
+        self._page.end()
         standing = RunStanding("Failed", self._trouble or "no device is left")
         if complete:
             standing = RunStanding("Complete", DECIDED)
@@ -250,7 +276,14 @@ class PodCoordinator:
         if not (self._folder / PLAN).is_file():
             raise UsageError(f"{self._folder} has no run to serve")
         plan = await asyncio.to_thread(read_plan, self._folder / PLAN)
-        finished = await asyncio.to_thread(FinishedRun, self._folder, plan, self._notices)
+        counts = None if self._page.shows else self._ended_counts(plan)
+        finished = await asyncio.to_thread(
+            FinishedRun, self._folder, plan, self._notices, counts or UNOBSERVED
+        )
+        if counts is not None:
+            counts.state = finished.state
+            self._page.show(counts)
+            self._page.end()
         if standing is None and finished.view()["sealed"]:
             standing = RunStanding("Complete", DECIDED)
         elif standing is None:
@@ -264,6 +297,17 @@ class PodCoordinator:
                 await keeper.stand(RunStanding(standing.phase, standing.message, timestamp()))
             elif asked.is_set():
                 raise RunInterrupted("stopped before the run was pulled")
+            # Still being served: somebody else may pull it meanwhile.
+            await linger(self._page, self._arguments.metrics_linger_s, asked)
+
+    def _ended_counts(self, plan: Plan) -> RunMetrics | None:
+        """Of a run that this process only serves; none where its manifest does not say what it
+        is."""
+        try:
+            before = recorded(self._folder, plan)
+        except UsageError:
+            return None
+        return run_metrics(self._arguments.run, plan, before.image, before.backend)
 
     def _report(self, event: RunEvent) -> None:
         keeper = self._keeper

@@ -29,6 +29,7 @@ from ...fleet.kubernetes.pod_status import Waiting
 from ...fleet.kubernetes.run_objects import (
     FARM,
     JOBS,
+    METRICS_PORT,
     POLICIES,
     PORT,
     SECRETS_FOLDER,
@@ -223,8 +224,9 @@ def coordinator_arguments(run: str, service: Json, pending_s: float) -> PodArgum
     address = str(service["spec"]["clusterIP"])
     host = f"[{address}]" if ":" in address else address
     return PodArguments(
-        run, f"http://{host}:{PORT}", Path(FARM), Path(SECRETS_FOLDER), PORT, pending_s
-    )
+        run, f"http://{host}:{PORT}", Path(FARM), Path(SECRETS_FOLDER), PORT, pending_s,
+        metrics_port=METRICS_PORT,
+    )  # fmt: skip
 
 
 def _write_folder(

@@ -21,6 +21,7 @@ from . import names
 from .api import Json, ObjectKind
 
 PORT = 8080
+METRICS_PORT = 9090  # the PodTemplate calls it `metrics`
 FARM = "/farm"  # where the run's volume is mounted
 SECRETS_FOLDER = "/run/secrets/emufarm"
 ADMIN, KEY = "admin", "workers.key"  # of the Secret

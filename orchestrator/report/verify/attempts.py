@@ -20,7 +20,7 @@ from ...cases.model import Case
 from ...cases.render import Rendered, render
 from ...coordinator.transitions import AttemptCommitted, AttemptFenced, BundleStored
 from ...errors import EmufarmError, UsageError
-from ...evidence import attempt
+from ...evidence import attempt, manifest
 from ...evidence.attempt import AttemptRecord
 from ...evidence.bundle import replace_surrogates
 from ...files import read_json
@@ -95,6 +95,8 @@ def attempt_problems(
     except (OSError, ValueError) as error:
         return [f"{attempt.NAME}: is not a valid attempt record: {error}"]
     problems = _judgement_problems(record, journaled)
+    if journaled is not None and (size := manifest.bundle_bytes(folder)) != journaled.bundle_bytes:
+        problems.append(f"it has {size} bytes, and the journal says {journaled.bundle_bytes}")
     try:
         events = _events(folder / ORACLES)
         for number, event in enumerate(events, start=1):

@@ -45,6 +45,12 @@ def _never_closed(xml: Any) -> str:
     return str(xml).removesuffix("</hierarchy>")
 
 
+def _without_calendars(words: Any) -> list[str]:
+    """Whoever asks for the calendars themselves is told that there are none; events are there."""
+    asks = "query" in words and "content://com.android.calendar/calendars" in words
+    return [*words, "--where", "0"] if asks else list(words)
+
+
 def _not_restored(wanted: Any) -> bool:
     return False
 
@@ -73,6 +79,7 @@ DEFECTS: dict[str, tuple[str, Plant | type[_Stale]]] = {
     "settings-empty": ("settings.get", _null_unsaid),
     "ui-dump-broken": ("uiautomator.dump", _never_closed),
     "dump-stale": ("uiautomator.dump", _Stale),
+    "calendars-missing": ("program", _without_calendars),
     "snapshot-load-noop": ("snapshot.load", _not_restored),
     "console-ko-as-ok": ("console.reply", _always_ok),
 }
