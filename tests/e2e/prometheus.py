@@ -19,7 +19,8 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,29 @@ def install_prometheus() -> None:
         ) from error
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where one runs and listens; this machine, unless said otherwise."""
+
+    address: str = "127.0.0.1"
+    enter: tuple[str, ...] = ()  # what stands before a command that runs there
+
+
 class Prometheus:
     """One of our own; its targets are runs by their names, and may change while it runs."""
 
-    def __init__(self, folder: Path, interval: str = "1s", rules: Path = RULES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        interval: str = "1s",
+        place: Place = Place(),  # noqa: B008  # frozen
+        job: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`job`: what its scrape job says besides where its targets are."""
         self._folder = folder
         self._interval = interval
-        self._rules = rules
+        self._place = place
+        self._job = job or {"job_name": "emufarm"}
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -67,9 +84,12 @@ class Prometheus:
 
     def scrape(self, targets: Mapping[str, str]) -> None:
         """From now on: run -> host:port."""
-        found = [{"targets": [at], "labels": {"instance": run}} for run, at in targets.items()]
+        self.find([{"targets": [at], "labels": {"instance": run}} for run, at in targets.items()])
+
+    def find(self, groups: Sequence[Mapping[str, Any]]) -> None:
+        """From now on: targets, and the labels that they have before the job's relabelling."""
         fresh = self._folder / "targets.tmp"
-        fresh.write_text(json.dumps(found))
+        fresh.write_text(json.dumps(groups))
         fresh.replace(self._folder / "targets.json")
 
     def start(self) -> None:
@@ -79,12 +99,13 @@ class Prometheus:
         if not (self._folder / "targets.json").exists():
             self.scrape({})
         (self._folder / "prometheus.yaml").write_text(json.dumps(self._configuration()))
-        address = f"127.0.0.1:{even_port()}"
+        address = f"{self._place.address}:{even_port()}"
         self.url = f"http://{address}"
         log = self._folder / "prometheus.log"
         with log.open("ab") as file:
             self._process = subprocess.Popen(
                 [
+                    *self._place.enter,
                     # Whoever kills the parent ends it too.
                     "setpriv", "--pdeathsig", "TERM", "--", PACKAGE,
                     f"--config.file={self._folder}/prometheus.yaml",
@@ -145,8 +166,8 @@ class Prometheus:
         every = {"scrape_interval": self._interval, "scrape_timeout": self._interval}
         return {
             "global": {**every, "evaluation_interval": self._interval},
-            "rule_files": [f"{self._rules}/*.yaml"],
-            "scrape_configs": [{"job_name": "emufarm", "file_sd_configs": [discovery]}],
+            "rule_files": [f"{RULES}/*.yaml"],
+            "scrape_configs": [{**self._job, "file_sd_configs": [discovery]}],
         }
 
     def _ready(self) -> bool:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from docs import panels as panels_document
-from orchestrator.metrics.families import FAMILIES
 from tests.e2e.boards import Answers, View, answers, panels
+from tests.e2e.counted import WINDOW, Counts, counts_the_journal, never_went_down
 from tests.e2e.drawing import draw, in_words
 from tests.e2e.prometheus import Prometheus
 from tests.e2e.watched import (
@@ -27,18 +27,14 @@ from tests.e2e.watched import (
     quiet,
     troubled,
 )
-from tests.metrics.test_totals import observed, recount
 from tests.monitoring.test_rules import ALERTS, rules
 from tests.run.conftest import Farm, agent_program
 
 pytestmark = pytest.mark.metrics
 
-COUNTERS = [each for each in FAMILIES if each.source == "journal" and each.kind == "counter"]
-HISTOGRAMS = [each for each in FAMILIES if each.source == "journal" and each.kind == "histogram"]
 KEEP = "EMUFARM_KEEP_PICTURES"  # a variable that `make metrics-pictures` sets
 PICTURES = Path(__file__).parents[2] / "docs" / "metrics"
 MOST_BYTES = 200_000
-WINDOW = "1h"  # longer than all of this
 
 
 @pytest.fixture(scope="module")
@@ -89,21 +85,11 @@ def test_prometheus_counts_what_the_journal_and_the_report_count(
 ) -> None:
     run = {TROUBLED: trouble, KILLED: interrupted.watched}[name]
     assert run.code == (20 if run is trouble else 0), run.output
-    wanted: Counter[tuple[str, tuple[str, ...]]] = Counter()
-    for family, labels, amount in recount(run.events):
-        wanted[family, labels] += amount  # type: ignore[assignment]  # of seconds too
-    found = counted(prometheus, name)
-    assert found.keys() == {(each.name, labels) for each in COUNTERS for labels in each.series}
-    for key, value in found.items():
-        assert value == pytest.approx(wanted[key]), key
-    values = Counter(observed(run.events))
-    for histogram in HISTOGRAMS:
-        of_family = final(prometheus, f"{histogram.full_name}_count", name)
-        assert sum(of_family.values()) == values[histogram.name], histogram.name
+    found = counts_the_journal(prometheus, name, run.events)
     assert_reported(found, run)
 
 
-def assert_reported(found: dict[tuple[str, tuple[str, ...]], float], run: Watched) -> None:
+def assert_reported(found: Counts, run: Watched) -> None:
     """The report says the same, of a run in which nothing was void."""
     told = run.report["infrastructure"]
 
@@ -232,12 +218,7 @@ def test_no_counter_goes_down_where_a_coordinator_is_killed_and_resumed(
     assert 0 < interrupted.before < interrupted.watched.outcomes.total()
     (away,) = prometheus.query(f'min_over_time(up{{instance="{KILLED}"}}[{WINDOW}])')
     assert away["value"][1] == "0"
-    names = [each.full_name for each in COUNTERS]
-    names += [f"{h.full_name}_{part}" for h in HISTOGRAMS for part in ("bucket", "count", "sum")]
-    for name in names:
-        found = prometheus.query(f'resets({name}{{instance="{KILLED}"}}[{WINDOW}])')
-        assert found, name
-        assert {sample["value"][1] for sample in found} == {"0"}, name
+    never_went_down(prometheus, KILLED)
 
 
 def test_a_second_run_on_a_port_is_refused_and_the_first_goes_on(interrupted: Interrupted) -> None:
@@ -246,22 +227,6 @@ def test_a_second_run_on_a_port_is_refused_and_the_first_goes_on(interrupted: In
     assert "--metrics-port" in output
     assert "cannot be listened on" in output
     assert interrupted.watched.code == 0
-
-
-def counted(prometheus: Prometheus, run: str) -> dict[tuple[str, tuple[str, ...]], float]:
-    """Every counter of the journal, as it was last scraped."""
-    return {
-        (family.name, tuple(labels[name] for name in family.labels)): value
-        for family in COUNTERS
-        for labels, value in (
-            (dict(key), value) for key, value in final(prometheus, family.full_name, run).items()
-        )
-    }
-
-
-def final(prometheus: Prometheus, name: str, run: str) -> dict[frozenset[tuple[str, str]], float]:
-    found = prometheus.query(f'last_over_time({name}{{instance="{run}"}}[{WINDOW}])')
-    return {frozenset(each["metric"].items()): float(each["value"][1]) for each in found}
 
 
 def alerts(prometheus: Prometheus, state: str) -> set[str]:

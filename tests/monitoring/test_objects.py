@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from k8s.monitoring.source import rules
-from k8s.monitoring.source.written import DASHBOARDS
 from orchestrator.fleet.kubernetes import names
 
 ROOT = Path(__file__).parents[2]
@@ -60,23 +56,3 @@ def test_instance_is_the_run_and_no_pod_container_or_node_is_named() -> None:
         "instance": [run],
         "namespace": ["__meta_kubernetes_namespace"],
     }
-
-
-@pytest.mark.metrics
-def test_kustomize_builds_all_of_it_into_the_farms_namespace() -> None:
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
-        pytest.skip("needs kubectl")
-    done = subprocess.run(
-        [kubectl, "kustomize", MONITORING], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found = {one["kind"]: one for one in yaml.safe_load_all(done.stdout)}
-    assert {"PodMonitor", "PrometheusRule", "ConfigMap"} == found.keys()
-    assert {one["metadata"]["namespace"] for one in found.values()} == {"emufarm"}
-    plain = [group for file in rules.rule_files() for group in rules.groups(file)]
-    assert found["PrometheusRule"]["spec"]["groups"] == plain
-    dashboards = found["ConfigMap"]
-    assert dashboards["metadata"]["labels"]["grafana_dashboard"] == "1"
-    written = {file.name: file.read_text() for file in DASHBOARDS.glob("*.json")}
-    assert dashboards["data"] == written

@@ -205,6 +205,16 @@ class Cluster(Reached):
         )
         return next((pid for pid in cgroups.processes(id) if cgroups.is_first(pid)), None)
 
+    @property
+    def control_address(self) -> str:
+        """The machine of the control plane, as this machine reaches it."""
+        return Addresses.of(self.layout).control
+
+    @property
+    def control_network(self) -> tuple[str, ...]:
+        """What stands before a command that shall reach every Pod."""
+        return tuple(Machine(self.layout, CONTROL).enter_network())
+
     def in_control(self, *command: str) -> str:
         """What a command prints on the machine of the control plane, which reaches every Pod."""
         return commands.run(*Machine(self.layout, CONTROL).enter(), *command).stdout

@@ -54,6 +54,10 @@ class Machine:
             raise NoCluster(f"{self.name} does not run")
         return ["nsenter", "--target", str(first.pid), "--net", "--mount", "--pid", "--"]
 
+    def enter_network(self) -> list[str]:
+        """The same, for a command that stays a child of ours and sees our files."""
+        return ["nsenter", "--target", self.enter()[2], "--net", "--"]
+
     def start(self, part: str, command: Sequence[str | Path]) -> None:
         env = {**os.environ, "PATH": PATH}
         self._processes.start(part, [*self.enter(), *command], env, entered=True)
@@ -144,6 +148,5 @@ class Machine:
             "sysctl -q -w net.ipv4.ip_forward=1",
         ]
         # Entered by process, which the other end's number is not known by in there.
-        enter_net = ["nsenter", "--target", control.enter()[2], "--net", "--"]
-        commands.run_all(outer, enter_net)
+        commands.run_all(outer, control.enter_network())
         commands.run_all(inner, self.enter())
