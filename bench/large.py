@@ -1,6 +1,7 @@
 """Measures the time and memory of a report and of a resume for a run of 100,000 episodes.
 
     .venv/bin/python bench/large.py [--cases 1000] [--repeats 50] [--times 3] [--at FOLDER]
+                                    [--only report|resume|scrape]
 
 Makes two runs without a phone, in a minute or two. The product's own code writes plan.json and each
 line of the journal, in two segments, with infra retries, losses, returned leases and device starts.
@@ -8,7 +9,8 @@ The first run is decided and sealed. The second is left at 95 % with leases open
 bundles exist but are empty, since a resume only lists them.
 
 Then measures, each in a process of its own, the report of the first run (`report.write`) and the
-resume of the second until the first lease is granted (`read_plan`, `open_run`, `lease`). Seconds
+resume of the second until the first lease is granted (`read_plan`, `open_run`, `lease`), and what
+`/metrics` adds to that: counting its journal, and a scrape, of 600 series at most. Seconds
 and CPU (user and system) count from the start of the process, with imports; memory is its peak.
 Exits 1 if a limit is exceeded.
 """
@@ -50,6 +52,9 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.files import write_json
+from orchestrator.metrics.collector import exposition, registered
+from orchestrator.metrics.families import IDENTITY
+from orchestrator.metrics.run_metrics import RunMetrics
 from orchestrator.outcome import Blame, Effort, EmulatorAge, Judgement, Outcome, Phase, Reason
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Plan, build
@@ -58,7 +63,10 @@ from orchestrator.settings import RunSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "runs"  # a disk whose syncs cost; /tmp may be memory
-LIMITS = {"report": (20.0, 600.0), "resume": (5.0, 600.0)}  # seconds, MB
+LIMITS = {  # seconds, MB
+    "report": (20.0, 600.0), "resume": (5.0, 600.0), "scrape": (20.0, 1200.0),
+}  # fmt: skip
+MOST_SERIES = 600
 DEVICES = 40
 START_MS = 1_700_000_000_000
 Told: TypeAlias = dict[str, float]
@@ -262,6 +270,30 @@ async def _resumed(run: Path) -> Told:
         return told
 
 
+def scraped(run: Path) -> Told:
+    """What a resumed coordinator with /metrics has to do besides: count the journal, and answer."""
+    plan = read_plan(run / FILE)
+    metrics = RunMetrics.of(plan, dict.fromkeys(IDENTITY, "0" * 64))
+    expected = {episode.id: episode.expected_s for episode in plan.episodes}
+    metrics.state = new_state(plan.episodes, expected, lease_s=60, attempts=3)
+    journal = list(chain.JournalReader(run / chain.FOLDER))
+    for line in journal:
+        apply(metrics.state, line.event, 0)
+    begun = time.perf_counter()
+    for line in journal:
+        metrics.journaled(line.event)
+    counting = time.perf_counter() - begun
+    registry = registered(metrics)
+    begun = time.perf_counter()
+    body, _ = exposition(registry, "")
+    answering = time.perf_counter() - begun
+    series = sum(not text.startswith("#") for text in body.decode().splitlines())
+    assert series <= MOST_SERIES, f"{series} series"
+    print(f"        {len(journal)} events are {series} series", file=sys.stderr, flush=True)
+    told = {"at": time.monotonic(), "cpu": time.process_time()}
+    return told | {"counting": counting, "a scrape": answering}
+
+
 async def leased(coordinator: Coordinator, number: int) -> float:
     begun = time.perf_counter()
     name = f"bench-{os.getpid()}-{number}"
@@ -279,6 +311,7 @@ async def _never() -> bool:
 PARTS: dict[str, tuple[str, Callable[[Path], Told]]] = {
     "report": ("sealed", reported),
     "resume": ("open", resumed),
+    "scrape": ("open", scraped),
 }
 
 
@@ -313,6 +346,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--at", type=Path, help="a folder that keeps the runs for the next time")
+    parser.add_argument("--only", choices=PARTS, action="append", help="measure this alone")
     parser.add_argument("--part", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part:
@@ -334,7 +368,9 @@ def main() -> int:
             f"{given.cases * 2 * given.repeats} episodes; load {os.getloadavg()[0]:.1f} on "
             f"{os.cpu_count()} cores"
         )
-        results = [measured(part, folder) for _ in range(given.times) for part in PARTS]
+        results = [
+            measured(part, folder) for _ in range(given.times) for part in given.only or PARTS
+        ]
     finally:
         if given.at is None:
             shutil.rmtree(folder)

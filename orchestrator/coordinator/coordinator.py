@@ -81,7 +81,7 @@ class Coordinator:
         observer: RunObserver,
     ) -> None:
         self.folder = run
-        self._claim = claim.number
+        self.claim = claim
         self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
@@ -317,7 +317,7 @@ class Coordinator:
 
     def view(self) -> dict[str, Any]:
         stopped = str(self.stopped) if self.stopped else None
-        own = {"stopped": stopped, "claim": self._claim}
+        own = {"stopped": stopped, "claim": self.claim.number}
         return {**view(self.state, time.monotonic()), **own}
 
     @property

@@ -32,7 +32,7 @@ from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
 from ..metrics.gauges import FleetSlot
 from ..metrics.run_metrics import RunMetrics
-from ..outcome import Cause
+from ..outcome import Cause, Reason
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, lock_staging, send_sealed
 from .documents import record_devices, seal
@@ -98,7 +98,7 @@ async def execute(
             if lasting is not None:
                 coordinator.notices, coordinator.paused = lasting.notices, lasting.paused
             if metrics is not None:
-                metrics.state = coordinator.state
+                metrics.state, metrics.check_claim = coordinator.state, coordinator.claim.check
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
             on_event(RunStarted(job.run, coordinator.view))
             living = await resources.living() if lasting else ()
@@ -315,7 +315,7 @@ class FactReports:
             case "device_not_started":
                 note = DeviceStartReport(
                     report_id=secrets.token_hex(8), event="failed", phase="provision",
-                    reason=_start_reason(fact), cause=fact.cause, exit_code=fact.exit_code,
+                    reason=start_reason(fact.cause), cause=fact.cause, exit_code=fact.exit_code,
                     text=fact.text[:TEXT_LIMIT],
                 )  # fmt: skip
                 await self._coordinator.device(fact.device, note)
@@ -332,8 +332,9 @@ def device_loss(fact: DeviceFact) -> DeviceLoss:
     )  # fmt: skip
 
 
-def _start_reason(fact: DeviceFact) -> str:
-    return fact.kind if fact.cause is Cause.UNKNOWN else fact.cause
+def start_reason(cause: Cause) -> str:
+    """What a failed start is counted under; `other` is what its backend did not classify."""
+    return Reason.OTHER.value if cause is Cause.UNKNOWN else cause.value
 
 
 def first_numbers(devices: Iterable[str]) -> dict[str, int]:

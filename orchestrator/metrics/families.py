@@ -64,7 +64,7 @@ _INFRA = tuple(
 )
 # A worker reports a boot by what its device answered, a fleet by what its backend saw.
 START_REASONS: Mapping[str, frozenset[str]] = {
-    "provision": frozenset(set(Cause) - {Cause.UNKNOWN}) | {"device_not_started", OTHER},
+    "provision": frozenset(set(Cause) - {Cause.UNKNOWN}) | {OTHER},
     "boot": DEVICE_FAULTS | {Reason.PIN_MISMATCH.value, OTHER},
 }
 _STARTS = tuple(

@@ -1,25 +1,29 @@
 """Serves /metrics on a port of its own, which needs no secret and tells none.
 
 Until a run is open it answers 503: the counts of half a journal would look like counters that went
-down. A coordinator that has stopped, or whose disk is full, is scraped as before.
+down. So would those of a coordinator beside its successor's, whose series are the same: from the
+next claim on it answers 503 too. One that has stopped, or whose disk is full, is scraped as before.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..coordinator.claims import ClaimLost
 from ..coordinator.http_server import make_starlette, refusal, serving
 from .collector import exposition, registered
 from .run_metrics import RunMetrics
 
 PATH = "/metrics"
+SCRAPE_HEADER = "x-prometheus-scrape-timeout-seconds"  # whoever scrapes sends it
+LOOK_S = 1.0  # for a volume to say whether there is a later claim
 LAST_SCRAPES = 2  # after the end; then no Prometheus misses the last counts
 LINGER_S = 60.0  # for them, at most
 
@@ -33,6 +37,7 @@ class MetricsPage:
         self._enough = 0  # scrapes, once the run has ended
         self._ended_at: float | None = None
         self._scraped = asyncio.Event()  # replaced whenever it is set
+        self._look: asyncio.Future[None] | None = None  # one at a time: a volume may not answer
 
     @property
     def shows(self) -> bool:
@@ -52,10 +57,20 @@ class MetricsPage:
     async def answer(self, request: Request) -> Response:
         if self._metrics is None or self._metrics.state is None:
             return refusal(503, "the run is not open yet")
+        if await self._is_succeeded(self._metrics.check_claim):
+            return refusal(503, "another coordinator has the run, and serves its metrics")
         body, content_type = exposition(self._registry, request.headers.get("accept", ""))
-        self._scrapes += 1
-        self._scraped.set()
+        if SCRAPE_HEADER in request.headers:  # and no person who looks
+            self._scrapes += 1
+            self._scraped.set()
         return Response(body, headers={"content-type": content_type})
+
+    async def _is_succeeded(self, check: Callable[[], None]) -> bool:
+        """Whether there is a later claim. No, where the volume does not say: then nobody writes."""
+        if self._look is None or self._look.done():
+            self._look = asyncio.ensure_future(asyncio.to_thread(check))
+        done, _ = await asyncio.wait([self._look], timeout=LOOK_S)
+        return bool(done) and isinstance(self._look.exception(), ClaimLost)
 
     async def linger(self, seconds: float) -> None:
         """Returns once two scrapes came after the run's end, at the latest so long after it."""

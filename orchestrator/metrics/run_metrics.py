@@ -17,8 +17,8 @@ from .totals import Buckets, RunTotals
 
 @dataclass
 class RunMetrics:
-    """A coordinator's observer (coordinator/observer.py). `state`, `slots` and `room` are given
-    once there are any."""
+    """A coordinator's observer (coordinator/observer.py). `state`, `slots`, `room` and
+    `check_claim` are given once there are any."""
 
     identity: Mapping[str, str]  # by the labels of run_info
     totals: RunTotals
@@ -26,6 +26,7 @@ class RunMetrics:
     slots: Callable[[], Iterable[FleetSlot]] = tuple
     room: VolumeRoom = UNKNOWN_ROOM
     over: bool = False  # it has ended, whether or not all of it is decided
+    check_claim: Callable[[], None] = lambda: None  # ClaimLost where another coordinator has it
     commits: Buckets = field(default_factory=lambda: Buckets(families.COMMIT_SECONDS.bounds))
     syncs: Buckets = field(default_factory=lambda: Buckets(families.JOURNAL_SYNC_SECONDS.bounds))
 

@@ -25,6 +25,7 @@ from . import families
 from .families import ATTEMPT_PHASES, OTHER, Family, LabelValues
 
 _EVIDENCE = ("evidence",)
+_LONGEST_S = 7 * 24 * 3600.0  # no phase, attempt or boot takes longer; a worker may report anything
 
 
 class Buckets:
@@ -55,8 +56,7 @@ class RunTotals:
         }
 
     def apply(self, event: Event) -> None:
-        """Counts one event. Values that a worker reported may be anything, and a counter never goes
-        down, so a negative duration counts as none."""
+        """Counts one event. It never raises, whatever numbers a worker reported."""
         match event:
             case EpisodeDecided():
                 self._decide(event)
@@ -68,16 +68,18 @@ class RunTotals:
                 self._end(event.judgement, event.attempt)
                 if event.judgement.reason is Reason.LEASE_EXPIRED:
                     self._add(families.LEASES_EXPIRED)
-                self._add(families.DEVICE_SECONDS, ("agent",), max(0.0, event.held_s))
-                self._add(families.DEVICE_SECONDS_LOST, (), max(0.0, event.held_s))
+                held = _credible(event.held_s)
+                self._add(families.DEVICE_SECONDS, ("agent",), held)
+                self._add(families.DEVICE_SECONDS_LOST, (), held)
             case AttemptFenced():
                 self._add(families.FENCED)
                 self._add(families.EVIDENCE_BYTES, (), event.bundle_bytes)
             case DeviceStarted():
                 self._add(families.DEVICE_STARTS, ("started",))
                 if event.boot_s is not None:
-                    self._add(families.DEVICE_SECONDS, ("boot",), max(0.0, event.boot_s))
-                    self._observe(families.BOOT_SECONDS, (), event.boot_s)
+                    boot = _credible(event.boot_s)
+                    self._add(families.DEVICE_SECONDS, ("boot",), boot)
+                    self._observe(families.BOOT_SECONDS, (), boot)
             case DeviceFailed():
                 self._add(families.DEVICE_STARTS, ("failed",))
                 self._classify(families.DEVICE_START_FAILURES, event.reason, event.phase)
@@ -107,18 +109,18 @@ class RunTotals:
                 self._classify(families.INCONCLUSIVE, judgement.reason.value)
 
     def _spend(self, event: AttemptCommitted) -> None:
-        whole = (event.ended_ms - event.started_ms) / 1000
+        whole = _attempt_s(event)
         self._observe(families.ATTEMPT_SECONDS, (), whole)
+        rest = whole
         for phase in ATTEMPT_PHASES:
             if phase in event.durations:
-                seconds = max(0.0, event.durations[phase])
+                seconds = _credible(event.durations[phase])
                 self._observe(families.PHASE_SECONDS, (phase,), seconds)
                 self._add(families.DEVICE_SECONDS, (phase,), seconds)
-                whole -= seconds
-        self._add(families.DEVICE_SECONDS, _EVIDENCE, max(0.0, whole))
+                rest -= seconds
+        self._add(families.DEVICE_SECONDS, _EVIDENCE, max(0.0, rest))
         if event.judgement.outcome is Outcome.INFRA_FAILED:
-            lost = (event.ended_ms - event.started_ms) / 1000
-            self._add(families.DEVICE_SECONDS_LOST, (), max(0.0, lost))
+            self._add(families.DEVICE_SECONDS_LOST, (), whole)
 
     def _classify(self, family: Family, reason: str, *phase: str) -> None:
         """One more of this reason; of `other` where the family's table does not have it."""
@@ -129,4 +131,15 @@ class RunTotals:
         self.counters[family.name][labels] += amount
 
     def _observe(self, family: Family, labels: LabelValues, value: float) -> None:
-        self.histograms[family.name][labels].add(max(0.0, value))
+        self.histograms[family.name][labels].add(value)
+
+
+def _attempt_s(event: AttemptCommitted) -> float:
+    """How long it took by its worker's clock, which may have been set meanwhile."""
+    longest_ms = int(1000 * _LONGEST_S)  # before the division: an int may be too large for a float
+    return min(max(0, event.ended_ms - event.started_ms), longest_ms) / 1000
+
+
+def _credible(seconds: float) -> float:
+    """A counter never goes down, nor to infinity, by a duration that cannot be."""
+    return min(max(0.0, seconds), _LONGEST_S)

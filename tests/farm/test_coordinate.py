@@ -20,6 +20,7 @@ from orchestrator.farm.cluster.coordinate import PodArguments, PodCoordinator
 from orchestrator.farm.run_events import ignore
 from orchestrator.fleet.kubernetes.access import ClusterAccess, kubeconfig_access
 from orchestrator.fleet.kubernetes.run_objects import METRICS_PORT, PORT
+from orchestrator.metrics.page import SCRAPE_HEADER
 from orchestrator.plan.store import write_plan
 from tests.coordinator.runs import SETTINGS, a_plan
 from tests.farm.fake_cluster import FakeCluster
@@ -108,7 +109,8 @@ async def test_an_ended_run_that_is_only_served_shows_its_counts_until_they_were
         async with httpx.AsyncClient(trust_env=False) as client:
             while not running.done():
                 with suppress(httpx.TransportError):
-                    answer = await client.get(f"http://127.0.0.1:{port + 1}/metrics")
+                    url, sent = f"http://127.0.0.1:{port + 1}/metrics", {SCRAPE_HEADER: "10"}
+                    answer = await client.get(url, headers=sent)
                     if answer.status_code == 200:
                         scrapes += 1
                         assert 'emufarm_attempts_total{outcome="success"} 1.0' in answer.text

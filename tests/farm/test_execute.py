@@ -206,13 +206,15 @@ def test_a_loss_keeps_its_cause_and_code_in_the_journal_and_decides_the_reason(
     assert (lost.reason, attempt.judgement.reason) == (reason, reason)
 
 
-def test_a_failed_start_keeps_its_cause_and_code_and_they_name_its_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cause", "reason"), [(Cause.CONFIG_ERROR, "config_error"), (Cause.UNKNOWN, "other")]
+)
+def test_a_failed_start_keeps_its_cause_and_code_and_they_name_its_reason(
+    tmp_path: Path, cause: Cause, reason: str
+) -> None:
     async def fail(fleet: Fleet) -> None:
-        fleet.on_fact(
-            DeviceFact("slot-00.1", "device_not_started", Cause.CONFIG_ERROR, 127, "no program")
-        )
+        fleet.on_fact(DeviceFact("slot-00.1", "device_not_started", cause, 127, "no program"))
 
     _, events = executed(tmp_path, Backend(fail), a_plan(1))
     (failed,) = [event for event in events if isinstance(event, DeviceFailed)]
-    assert (failed.cause, failed.exit_code) == (Cause.CONFIG_ERROR, 127)
-    assert failed.reason == "config_error"
+    assert (failed.cause, failed.exit_code, failed.reason) == (cause, 127, reason)

@@ -21,6 +21,7 @@ from orchestrator.farm.exposed import (
     volume_room,
 )
 from orchestrator.farm.runner import require_port
+from orchestrator.metrics.page import SCRAPE_HEADER
 from tests.coordinator.runs import a_plan
 
 
@@ -89,7 +90,8 @@ async def test_a_run_that_ends_with_no_device_left_is_over_while_it_is_served_on
     async with asyncio.timeout(30), httpx.AsyncClient(trust_env=False) as client:
 
         async def over() -> bool:
-            answer = await client.get(heard[0].removeprefix("metrics: "))
+            url = heard[0].removeprefix("metrics: ")
+            answer = await client.get(url, headers={SCRAPE_HEADER: "10"})
             return "emufarm_run_over 1.0" in answer.text
 
         async def scraped_twice() -> list[bool]:

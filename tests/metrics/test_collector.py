@@ -73,7 +73,8 @@ def test_every_reason_stands_at_zero_from_the_start() -> None:
 
 @pytest.mark.parametrize("cases", [5, 50_000])
 def test_a_run_of_any_size_has_at_most_600_series(cases: int) -> None:
-    """Counted at 10 and at 100,000 episodes, with every event of a journal behind it."""
+    """Counted at 10 and at 100,000 episodes, each decided; bench/large.py counts it again, of a
+    resumed run with every event of its journal behind it."""
     metrics = metrics_of(a_plan(cases))
     assert len(metrics.totals._variants) == 2 * cases
     for episode in metrics.state.episodes if metrics.state else ():

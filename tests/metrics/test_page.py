@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
+from orchestrator.coordinator.claims import claim_run
 from orchestrator.coordinator.coordinator import Coordinator
 from orchestrator.coordinator.journal import Journal
 from orchestrator.coordinator.ledger import CoordinatorStopped
@@ -19,8 +21,9 @@ from orchestrator.coordinator.messages import DeviceStartReport, Lease
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
 from orchestrator.errors import UsageError
+from orchestrator.metrics import page as page_module
 from orchestrator.metrics.families import IDENTITY
-from orchestrator.metrics.page import MetricsPage
+from orchestrator.metrics.page import SCRAPE_HEADER, MetricsPage
 from orchestrator.metrics.run_metrics import RunMetrics
 from tests.coordinator.conftest import SECRETS, Served, aside
 from tests.coordinator.runs import SETTINGS, a_bundle, a_plan
@@ -41,7 +44,7 @@ async def scraped(run: Path, metrics: RunMetrics) -> AsyncIterator[tuple[Coordin
         page.served("127.0.0.1", 0) as url,
         open_run(run, PLAN, SETTINGS, observer=metrics) as coordinator,
     ):
-        metrics.state = coordinator.state
+        metrics.state, metrics.check_claim = coordinator.state, coordinator.claim.check
         yield coordinator, url
 
 
@@ -51,7 +54,7 @@ async def get(url: str, **headers: str) -> httpx.Response:
 
 
 async def scrape(url: str) -> dict[tuple[str, ...], float]:
-    answer = await get(url)
+    answer = await get(url, **{SCRAPE_HEADER: "10"})
     assert answer.status_code == 200, answer.text
     return {
         (sample.name.removeprefix("emufarm_"), *sample.labels.values()): sample.value
@@ -131,6 +134,40 @@ async def test_a_scrape_is_answered_while_the_disk_is_full_and_the_coordinator_h
         assert found["run_over",] == 0
 
 
+async def test_a_coordinator_whose_run_another_one_has_claimed_shows_nothing(
+    tmp_path: Path,
+) -> None:
+    """Both are scraped as the same series, and what it counted would look like a step down."""
+    run, metrics = tmp_path / "run", a_run()
+    async with scraped(run, metrics) as (_, url):
+        assert (await get(url)).status_code == 200
+        claim_run(run)
+        answer = await get(url)
+    assert answer.status_code == 503
+    assert answer.json() == {"error": "another coordinator has the run, and serves its metrics"}
+
+
+async def test_a_volume_that_does_not_answer_hides_no_metrics(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked by one thread at a time, however often somebody scrapes."""
+    monkeypatch.setattr(page_module, "LOOK_S", 0.01)
+    answers, asked = threading.Event(), list[int]()
+
+    def check() -> None:
+        asked.append(1)
+        answers.wait(60)
+        raise OSError(5, "Input/output error")
+
+    async with scraped(tmp_path / "run", metrics := a_run()) as (_, url):
+        metrics.check_claim = check
+        for _ in range(3):
+            await scrape(url)
+        assert asked == [1]
+        answers.set()
+        await scrape(url)
+
+
 async def test_a_port_that_is_taken_is_refused_in_a_sentence() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -150,6 +187,8 @@ async def test_after_the_end_it_waits_for_two_scrapes_more(tmp_path: Path) -> No
         page.end()
         lingering = asyncio.create_task(page.linger(60))
         assert (await scrape(url))["run_over",] == 1
+        for _ in range(3):
+            assert (await get(url)).status_code == 200  # a person who looks is no scrape
         assert not lingering.done()
         await scrape(url)
         await asyncio.wait_for(lingering, 10)

@@ -251,3 +251,20 @@ def lost(judgement: Judgement) -> AttemptLost:
         token="t", episode=PLAN.episodes[0].id, attempt=1, device="d", held_s=1,
         judgement=judgement,
     )  # fmt: skip
+
+
+def test_whatever_a_worker_reports_is_counted_as_what_can_be() -> None:
+    """One such line in a journal would otherwise end every resume that counts it."""
+    odd = committed(judged(Outcome.INFRA_FAILED, Phase.RESET, Reason.DEVICE_LOST))
+    for ended_ms in (10**320, -(10**320)):
+        durations = {"reset": 1e308, "setup": -5.0, "agent": 1e308}
+        totals = totals_of(
+            [
+                odd.model_copy(update={"ended_ms": ended_ms, "durations": durations}),
+                DeviceStarted(device="d", report_id="r", boot_s=1e308),
+            ]
+        )
+        counts = [value for counter in totals.counters.values() for value in counter.values()]
+        sums = [kept.sum for found in totals.histograms.values() for kept in found.values()]
+        assert all(0 <= value <= 8 * 24 * 3600 for value in counts + sums)
+        assert totals.histograms["attempt_seconds"][()].counts.count(1) == 1

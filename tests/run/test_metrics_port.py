@@ -14,6 +14,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from orchestrator.coordinator.transitions import AttemptCommitted, BundleStored, DeviceStarted
+from orchestrator.metrics.page import SCRAPE_HEADER
 from tests.ports import even_port
 from tests.run.conftest import Farm, ended
 from tests.run.test_road import wait_for
@@ -37,9 +38,10 @@ class Scraper:
 
     def _scrape(self) -> None:
         open_url = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
+        asked = urllib.request.Request(self._url, headers={SCRAPE_HEADER: "10"})
         while not self._over.wait(0.2):
             try:
-                with open_url(self._url, timeout=10) as answer:
+                with open_url(asked, timeout=10) as answer:
                     self.answers.append(values(answer.read().decode()))
             except (urllib.error.URLError, OSError):
                 continue  # it does not listen yet, is not open yet, or has ended
