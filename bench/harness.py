@@ -37,7 +37,8 @@ from orchestrator.device.adb import adb_binary
 from orchestrator.device.adb_socket import Exchange
 from orchestrator.device.phone import Device
 from orchestrator.fleet.local.boot import boot
-from orchestrator.fleet.local.device import LocalDevice, device_env
+from orchestrator.fleet.local.device import LocalDevice
+from orchestrator.fleet.local.environment import device_env
 from orchestrator.image.embedded import embedded_image
 from orchestrator.image.simphone import simphone
 from orchestrator.outcome import Outcome

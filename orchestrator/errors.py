@@ -25,6 +25,12 @@ class RunInterrupted(EmufarmError):
     """The run ended in order because somebody asked; what is decided stays decided."""
 
 
+def printable(text: str) -> str:
+    """The text in one line that moves no cursor: control characters, and others that print nothing,
+    are written as Python would."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """`did you mean 'x'?` with the known names nearest to this one, best first.
 

@@ -93,7 +93,8 @@ def _load(path: Path, taken: dict[str, Path]) -> LoadedCase:
         mistakes += model_mistakes(path, document, error)
     except CaseBroken as broken:
         text = f"{broken}; check what the params become"
-        mistakes.append(Mistake(path, document.line(()), text))
+        lines = (line for _, value, line in document.scalars() if value == broken.template)
+        mistakes.append(Mistake(path, next(lines, document.line(())), text))
     raise CaseErrors(mistakes)
 
 

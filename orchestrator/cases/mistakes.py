@@ -11,7 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import UsageError, did_you_mean
+from ..errors import UsageError, did_you_mean, printable
 from .model import Case
 from .oracles import COLUMN, OPERATION
 from .strict import NAME
@@ -44,6 +44,10 @@ TYPES = {
 }
 
 
+MOST = 100  # mistakes of one kind that are looked for in one file; each costs a search for its line
+_LONGEST = 600  # characters of one mistake
+
+
 @dataclass(frozen=True, order=True)
 class Mistake:
     path: Path
@@ -51,7 +55,8 @@ class Mistake:
     text: str  # what is wrong; what to write instead
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.text}"
+        text = self.text if len(self.text) <= _LONGEST else f"{self.text[: _LONGEST - 3]}..."
+        return printable(f"{self.path}:{self.line}: {text}")
 
 
 class CaseErrors(UsageError):
@@ -67,7 +72,7 @@ class CaseErrors(UsageError):
 def model_mistakes(path: Path, document: Document, error: ValidationError) -> list[Mistake]:
     """One mistake for each location, also where several types of a union failed there."""
     places: dict[Location, list[ErrorDetails]] = {}
-    for detail in error.errors(include_url=False):
+    for detail in error.errors(include_url=False)[:MOST]:
         place = document.known(detail["loc"])
         if detail["type"] == "missing":
             place = (*place, detail["loc"][-1])

@@ -16,14 +16,19 @@ from .model import Budget, Case, Response, Script, Scripts, SetupStep, UserRule
 from .oracles import Forbidden, Question
 from .params import draw
 from .site import site_files
-from .templates import BadTemplate, Value, render_text
+from .templates import BadTemplate, Renderer
 
 BENIGN, ATTACK = "benign", "attack"
 Steps = tuple[dict[str, Any], ...]
 
 
 class CaseBroken(EmufarmError):
-    """A case that is not valid once the values of its seed are filled in."""
+    """A case that is not valid once the values of its seed are filled in. `template` is the one
+    that cannot be rendered, where it is one."""
+
+    def __init__(self, text: str, template: str = "") -> None:
+        super().__init__(text)
+        self.template = template
 
 
 @dataclass(frozen=True)
@@ -43,15 +48,18 @@ class Rendered:
     responses: tuple[Response, ...] = ()  # answers that replace files
 
 
-def values_of(case: Case, variant: str, seed: int, site: str) -> dict[str, Value]:
-    """The values of the params, of `site`, and of the injected names (empty if benign)."""
-    values: dict[str, Value] = {**draw(case.params, seed), "site": site}
+def renderer_of(case: Case, variant: str, seed: int, site: str) -> Renderer:
+    """With the values of the params, of `site`, and of the injected names (empty if benign)."""
+    renderer = Renderer({**draw(case.params, seed), "site": site})
     if case.attack is None:
-        return values
+        return renderer
+    injected = case.attack.inject
     if variant == BENIGN:
-        return values | dict.fromkeys(case.attack.inject, "")
-    values |= draw(case.attack.params, seed, label=ATTACK)
-    return values | {name: render_text(text, values) for name, text in case.attack.inject.items()}
+        renderer.values |= dict.fromkeys(injected, "")
+        return renderer
+    renderer.values |= draw(case.attack.params, seed, label=ATTACK)
+    renderer.values |= {name: renderer.render(text) for name, text in injected.items()}
+    return renderer
 
 
 def render(
@@ -71,10 +79,13 @@ def render(
     else:
         raw["attack"] |= {"params": {}, "inject": {}}
     try:
-        values = values_of(case, variant, seed, site)
-        filled = Case.model_validate(_fill(raw, values))
-        pages = site_files(files or {}, values)
-    except (BadTemplate, ValidationError) as error:
+        renderer = renderer_of(case, variant, seed, site)
+        filled = Case.model_validate(_fill(raw, renderer))
+        pages = site_files(files or {}, renderer)
+    except BadTemplate as error:
+        text = f"{case.id}, {variant}, seed {seed}: {error}"
+        raise CaseBroken(text, error.template) from error
+    except ValidationError as error:
         raise CaseBroken(f"{case.id}, {variant}, seed {seed}: {error}") from error
     attack = filled.attack
     solution = _script(filled.solution, profile)
@@ -98,11 +109,11 @@ def _script(scripts: Scripts, profile: str) -> Steps | None:
     return None if chosen is None else tuple(chosen)
 
 
-def _fill(value: Any, values: Mapping[str, Value]) -> Any:
+def _fill(value: Any, renderer: Renderer) -> Any:
     if isinstance(value, str):
-        return render_text(value, values)
+        return renderer.render(value)
     if isinstance(value, list):
-        return [_fill(each, values) for each in value]
+        return [_fill(each, renderer) for each in value]
     if isinstance(value, dict):
-        return {key: _fill(each, values) for key, each in value.items()}
+        return {key: _fill(each, renderer) for key, each in value.items()}
     return value

@@ -6,10 +6,11 @@ Every rule reads the raw document, so that one mistake does not hide another.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .mistakes import Mistake
+from .mistakes import MOST, Mistake
 from .script import BadMove, parse_step
 from .site import site_uses
 from .templates import BadTemplate, inspect, is_template, undefined
@@ -30,12 +31,16 @@ def rule_mistakes(path: Path, document: Document, site: Mapping[str, str]) -> li
         _identity(path, data), _scripts(data), _oracles(data), _responses(data), _params(data),
         () if served else _site_questions(data),
     )  # fmt: skip
-    mistakes = [Mistake(path, document.line(place), text) for rule in rules for place, text in rule]
+    mistakes = [
+        Mistake(path, document.line(place), text)
+        for rule in rules
+        for place, text in islice(rule, MOST)
+    ]
     mistakes += [
         Mistake(path, line, f"{key} is written twice; remove one")
-        for key, line in document.repeated()
+        for key, line in islice(document.repeated(), MOST)
     ]
-    return mistakes + _templates(path, document, site, served)
+    return mistakes + list(islice(_templates(path, document, site, served), MOST))
 
 
 def _at(data: Any, location: Location) -> Any:
@@ -134,18 +139,19 @@ def _params(data: Any) -> Found:
 
 def _templates(
     path: Path, document: Document, site: Mapping[str, str], served: bool
-) -> list[Mistake]:
+) -> Iterator[Mistake]:
     own, added, injected = (_names(document.data, location) for location in NAMES)
     base: dict[str, object] = {**own, "site": None}
     # Goal, oracles and scripts are the same in both variants; only setup and pages may differ.
     world = {**base, **injected}
     known = {"setup": world, "responses": world, "attack": {**base, **added}}
     used, mistakes = site_uses(path.parent, site, world)
+    yield from mistakes
     for location, text, line in document.scalars():
         try:
             text.encode()
         except UnicodeEncodeError:
-            mistakes.append(Mistake(path, line, "this has half a character; write the whole one"))
+            yield Mistake(path, line, "this has half a character; write the whole one")
             continue
         if not is_template(text):
             continue
@@ -153,7 +159,7 @@ def _templates(
         try:
             names = inspect(text)
         except BadTemplate as mistake:
-            mistakes.append(Mistake(path, line, f"{place}: {mistake}"))
+            yield Mistake(path, line, f"{place}: {mistake}")
             continue
         used |= names
         wrong = undefined(names, known.get(str(location[0]), base)) if location else ""
@@ -162,9 +168,8 @@ def _templates(
         elif "site" in names and not served:
             wrong = "there is no site/ folder beside this file; make one or remove {{ site }}"
         if wrong:
-            mistakes.append(Mistake(path, line, f"{place}: {wrong}"))
+            yield Mistake(path, line, f"{place}: {wrong}")
     for location in NAMES:
         for name in _names(document.data, location).keys() - used:
             text = f"nothing uses {name!r}; remove it or use it"
-            mistakes.append(Mistake(path, document.line((*location, name)), text))
-    return mistakes
+            yield Mistake(path, document.line((*location, name)), text)

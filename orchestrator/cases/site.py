@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from .mistakes import Mistake
-from .templates import BadTemplate, Value, inspect, is_template, render_text, undefined
+from .templates import BadTemplate, Renderer, inspect, is_template, undefined
 
 SITE = "site"
 MAX_SITE = 5 << 20
@@ -61,12 +61,12 @@ def site_uses(
     return used, mistakes
 
 
-def site_files(site: Mapping[str, str], values: Mapping[str, Value]) -> dict[str, bytes]:
+def site_files(site: Mapping[str, str], renderer: Renderer) -> dict[str, bytes]:
     """The rendered files of the site: path below its root -> content."""
     files = {}
     for key, data in sorted(site.items()):
         content = base64.b64decode(data)
         if PurePosixPath(key).suffix in RENDERED:
-            content = render_text(content.decode(), values).encode()
+            content = renderer.render(content.decode()).encode()
         files[key] = content
     return files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -39,9 +40,11 @@ class OneOf(Strict):
 def _compiles(pattern: str) -> str:
     try:
         if "{{" not in pattern:  # a template is checked again once it is rendered
-            re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+            with warnings.catch_warnings():  # what another Python may read otherwise is refused
+                warnings.simplefilter("error", FutureWarning)
+                re.compile(pattern)
+    except (re.error, RecursionError, OverflowError, FutureWarning) as error:
+        raise ValueError(f"{pattern[:80]!r} is not a regular expression: {error}") from error
     return pattern
 
 

@@ -1,7 +1,7 @@
 """Reads a YAML document and keeps the line number of every value in it.
 
 Only safe types are read. Anchors are refused (a few lines of them can expand to gigabytes), and so
-are repeated keys and deep nesting.
+are repeated keys, deep nesting, very many values, and numbers that no other reader could read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import yaml
 
 MAX_DEPTH = 20
+MAX_VALUES = 10_000
+MAX_NUMBER = 1 << 63
 Location = tuple[str | int, ...]
 
 
@@ -26,7 +28,7 @@ class BadDocument(Exception):
 
 
 class _CaseYamlLoader(yaml.SafeLoader):
-    depth = 0
+    depth = values = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
@@ -34,11 +36,26 @@ class _CaseYamlLoader(yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise BadDocument(line, "anchors and aliases are not supported; write the value itself")
         self.depth += 1
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise BadDocument(line, f"more than {MAX_VALUES} values; make it smaller")
         if self.depth > MAX_DEPTH:
             raise BadDocument(line, f"nested more than {MAX_DEPTH} deep; write it flatter")
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        line = node.start_mark.line + 1
+        try:
+            value: Any = super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+            # A safe type refused the value: a date such as 2031-02-30, `!!int ""`.
+            text = f"not YAML: {str(error)[:200]}; put such values in quotes"
+            raise BadDocument(line, text) from error
+        if isinstance(value, int) and not -MAX_NUMBER <= value < MAX_NUMBER:
+            raise BadDocument(line, "a whole number of more than 63 bits; put it in quotes")
+        return value
 
 
 @dataclass(frozen=True)
@@ -94,9 +111,6 @@ def read_document(text: str, what: str) -> Document:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise BadDocument(line, f"not YAML: {error.reason}; remove that character") from error
-    except (ValueError, OverflowError, TypeError) as error:
-        # A safe type refused the value: a date such as 2031-02-30, a mapping as a key.
-        raise BadDocument(1, f"not YAML: {error}; put such values in quotes") from error
     if root is None:
         raise BadDocument(1, f"the file is empty; write {what}")
     return Document(data, root)

@@ -15,6 +15,7 @@ import typer
 from .. import __version__
 from ..errors import EmufarmError, RunInterrupted, UsageError
 from .exit_codes import Exit
+from .output import notify
 
 # Each command and the module that holds it: a function of its name, or an `app` with a group.
 COMMANDS = {
@@ -99,13 +100,13 @@ def ended(app: Callable[[], object]) -> None:
     try:
         app()
     except UsageError as error:
-        print(f"emufarm: {error}", file=sys.stderr)
+        notify(f"emufarm: {error}")
         sys.exit(Exit.USAGE)
     except RunInterrupted as error:
-        print(f"emufarm: {error}", file=sys.stderr)
+        notify(f"emufarm: {error}")
         sys.exit(Exit.INTERRUPTED)
     except (EmufarmError, OSError) as error:  # an OSError names its file: a disk, a folder
-        print(f"emufarm: {error}", file=sys.stderr)
+        notify(f"emufarm: {error}")
         sys.exit(Exit.INFRASTRUCTURE)
     except KeyboardInterrupt:  # before or after a run, such as while an image is built
         print("emufarm: interrupted", file=sys.stderr)

@@ -11,7 +11,7 @@ from ..evidence.audit.runs import audit as audit_run
 from ..farm.runs import RUNS, find_run
 from .arguments import AsJson, RunOrBundle, Runs
 from .exit_codes import Exit
-from .output import print_json
+from .output import print_json, say
 
 
 def audit(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None:
@@ -30,10 +30,10 @@ def audit(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None:
         print_json(asdict(audited))
     else:
         for finding in audited.findings:
-            typer.echo(str(finding))
+            say(str(finding))
         findings = _counted(len(audited.findings), "finding") if audited.findings else "no finding"
         bundles = _counted(audited.bundles, "bundle")
-        typer.echo(f"{bundles}, {_counted(audited.events, 'event')}, {findings}")
+        say(f"{bundles}, {_counted(audited.events, 'event')}, {findings}")
     if audited.findings:
         raise typer.Exit(Exit.NO)
 

@@ -16,7 +16,7 @@ from ..farm.runs import RUNS
 from ..folders import find_cases
 from .arguments import CasesFolder, Devices, Selection
 from .exit_codes import Exit
-from .output import table
+from .output import say, table
 from .progress import ProgressDisplay
 
 app = typer.Typer(help="List, write and prove cases.", no_args_is_help=True)
@@ -39,8 +39,8 @@ def list_(
     kept = [row for row in rows if row[2]]
     if not kept:
         raise no_match(k, (loaded.case for loaded in cases))
-    typer.echo(table(HEAD, kept))
-    typer.echo("1 case" if len(kept) == 1 else f"{len(kept)} cases")
+    say(table(HEAD, kept))
+    say("1 case" if len(kept) == 1 else f"{len(kept)} cases")
 
 
 def _row(loaded: LoadedCase, keep: Keep) -> tuple[object, ...]:
@@ -62,7 +62,7 @@ def new(
     Example: emufarm cases new file_tidy
     """
     path = write_new(folder, id)
-    typer.echo(f"wrote {path}; change it, then `emufarm cases list {path.parent}` reads it")
+    say(f"wrote {path}; change it, then `emufarm cases list {path.parent}` reads it")
 
 
 @app.command()
@@ -94,14 +94,12 @@ def _show(checked: CheckedCases) -> None:
     """What is not proven, then the sum, then the exit code."""
     broken = [finding for finding in checked.findings if not finding.proven]
     for finding in broken:
-        typer.echo(str(finding))
+        say(str(finding))
     proven = sum(checked.proven.values())
-    typer.echo(f"{proven} of {len(checked.cases)} cases are proven on this image")
+    say(f"{proven} of {len(checked.cases)} cases are proven on this image")
     known = {*checked.proven, *(finding.case for finding in broken)}
     if part := [case for case in checked.cases if case not in known]:
-        typer.echo(
-            f"-k leaves out a variant of {', '.join(part)}: that does not prove the whole case"
-        )
+        say(f"-k leaves out a variant of {', '.join(part)}: that does not prove the whole case")
     if any(finding.proven is False for finding in broken):
         raise typer.Exit(Exit.NO)
     if broken:

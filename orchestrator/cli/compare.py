@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..farm.runs import RUNS
 from ..farm.runs import compare as compare_runs
@@ -14,6 +13,7 @@ from ..report.table import wide
 from .arguments import AsJson, Runs, Selection
 from .exit_codes import Exit
 from .output import print_json
+from .plain_console import PlainConsole
 
 
 def compare(
@@ -43,6 +43,6 @@ def compare(
     if as_json:
         print_json(found.as_json())
     else:
-        show(found, wide(Console()))
+        show(found, wide(PlainConsole()))
     if fail_if_worse and found.worse:
         raise typer.Exit(Exit.NO)

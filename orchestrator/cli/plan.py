@@ -12,7 +12,7 @@ from ..folders import find_cases
 from ..plan.plan import Plan
 from ..settings import RunSettings
 from .arguments import CasesFolder, Selection
-from .output import table
+from .output import say, table
 
 HEAD = ("episode", "seed", "seconds")
 
@@ -42,10 +42,10 @@ def plan(
 
 def show(plan: Plan) -> None:
     rows = [(each.id, each.seed, f"{each.expected_s:g}") for each in plan.episodes]
-    typer.echo(table(HEAD, rows))
+    say(table(HEAD, rows))
     attacks = sum(each.variant == "attack" for each in plan.episodes)
-    typer.echo(
+    say(
         f"{len(plan.episodes)} episodes, cases: {len(plan.cases)}, under attack: {attacks}, "
         f"seed {plan.seed}, agent {plan.agent}, profile {plan.profile}"
     )
-    typer.echo(f"digest {plan.digest}")
+    say(f"digest {plan.digest}")

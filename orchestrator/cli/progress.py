@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -23,6 +23,7 @@ from ..coordinator.transitions import (
 from ..farm.interruption import STOPPING
 from ..farm.run_events import Journaled, Notice, RunEvent, RunStarted
 from .output import notify
+from .plain_console import PlainConsole
 
 REFRESHES_S = 4
 
@@ -31,7 +32,7 @@ class ProgressDisplay:
     """Shows a run's events: live, as plain lines, or not at all. Call it with each event."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._console = Console(quiet=quiet)
+        self._console = PlainConsole(quiet=quiet)
         self._view: Callable[[], dict[str, Any]] | None = None
         self._live: Live | None = None
         if self._console.is_terminal and not quiet:

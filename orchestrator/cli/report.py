@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..farm.runs import RUNS, find_run, latest_run
 from ..report import build
 from ..report.model import Report
 from ..report.table import show, wide
 from .arguments import AsJson, Runs
+from .output import say
+from .plain_console import PlainConsole
 
 
 def report(
@@ -51,5 +52,5 @@ def show_report(report: Report, folder: Path, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.buffer.writelines(build.serialized(report))
     else:
-        show(report, wide(Console()))
-        typer.echo(f"report     {folder / build.NAME}")
+        show(report, wide(PlainConsole()))
+        say(f"report     {folder / build.NAME}")

@@ -23,7 +23,7 @@ from .arguments import (
     Runs,
 )
 from .exit_codes import Exit
-from .output import print_json, table
+from .output import print_json, say, table
 from .progress import ProgressDisplay
 
 
@@ -72,7 +72,7 @@ def reproduce(
         facts = {"one": str(done.first), "other": str(done.second), "same": same}
         print_json({**facts, **asdict(done.compared)})
     else:
-        show(done, typer.echo)
+        show(done, say)
     if not same:
         raise typer.Exit(Exit.INFRASTRUCTURE if same is None else Exit.NO)
 

@@ -30,6 +30,7 @@ from .arguments import (
     Selection,
 )
 from .exit_codes import Exit
+from .output import say
 from .progress import ProgressDisplay
 from .report import show_report
 
@@ -119,7 +120,7 @@ def run(
         )
     if detach and backend == CLUSTER:
         again = run_command("runs watch", done.name, runs, cluster.flags)
-        typer.echo(f"{again}    follows it; kubectl get fr shows it")
+        say(f"{again}    follows it; kubectl get fr shows it")
         return
     conclude(done, min_success, as_json, cluster)
 
@@ -159,7 +160,7 @@ def conclude(
     report = done.report()
     show_report(report, done.folder, as_json=as_json)
     if not report.complete and done.cancelled:
-        typer.echo(
+        say(
             f"{done.name} was cancelled before every episode was decided, and stays so: a new run "
             "decides the rest",
             err=True,
@@ -167,10 +168,10 @@ def conclude(
         raise typer.Exit(Exit.INFRASTRUCTURE)
     if not report.complete:
         again = f"emufarm resume {done.folder}{cluster.flags}"
-        typer.echo(f"incomplete because of infrastructure: {again}", err=True)
+        say(f"incomplete because of infrastructure: {again}", err=True)
         raise typer.Exit(Exit.INFRASTRUCTURE)
     if lost := report.infrastructure.episodes_failed:
-        typer.echo(
+        say(
             f"{lost} episodes used up their attempts and were lost to infrastructure: a resume "
             "cannot decide them again, a new run can",
             err=True,
@@ -178,5 +179,5 @@ def conclude(
         raise typer.Exit(Exit.INFRASTRUCTURE)
     value = report.figures.shares["BSR"].unknown_as_no.value
     if min_success is not None and (value is None or value < min_success):
-        typer.echo(f"the benign success rate is below {min_success}", err=True)
+        say(f"the benign success rate is below {min_success}", err=True)
         raise typer.Exit(Exit.NO)

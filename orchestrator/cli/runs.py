@@ -13,7 +13,7 @@ from ..farm.cluster.listing import cluster_runs, local_runs
 from ..farm.cluster.options import ClusterOptions
 from ..farm.runs import RUNS
 from .arguments import AsJson, Context, Namespace, Runs
-from .output import notify, print_json, table
+from .output import notify, print_json, say, table
 from .progress import ProgressDisplay
 from .run import MinSuccess, conclude
 
@@ -56,7 +56,7 @@ def listed(
          "yes" if one.pulled else "no")
         for one in found
     ]  # fmt: skip
-    typer.echo(table(COLUMNS, rows))
+    say(table(COLUMNS, rows))
 
 
 @app.command()
@@ -95,7 +95,7 @@ def pull(
     with ProgressDisplay() as progress:
         done = commands.watch(name, options=cluster, runs=runs, on_event=progress, now=True)
     whole = "all of it" if done.complete else "what is committed by now"
-    typer.echo(f"{done.folder} has {whole}")
+    say(f"{done.folder} has {whole}")
 
 
 @app.command()
@@ -108,4 +108,4 @@ def cancel(
     """
     name, runs = commands.named(run, runs)
     follow = commands.cancel(name, options=ClusterOptions(namespace, context), runs=runs)
-    typer.echo(f"{name} is being cancelled; `{follow}` shows its end")
+    say(f"{name} is being cancelled; `{follow}` shows its end")

@@ -11,7 +11,7 @@ from ..farm.runs import verify as verify_evidence
 from ..report.verify.run import Proof
 from .arguments import AsJson, RunOrBundle, Runs
 from .exit_codes import Exit
-from .output import print_json
+from .output import print_json, say
 
 
 def verify(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None:
@@ -34,12 +34,12 @@ def verify(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None
 
 def show(proof: Proof) -> None:
     for problem in proof.problems:
-        typer.echo(problem)
+        say(problem)
     for name in proof.outside:
-        typer.echo(f"outside the proof: {name}")
+        say(f"outside the proof: {name}")
     counted = f"{proof.episodes} episodes, {proof.attempts} attempts, {proof.files} files"
     if proof.problems:
-        typer.echo(f"not verified: {len(proof.problems)} problems in {counted}", err=True)
+        say(f"not verified: {len(proof.problems)} problems in {counted}", err=True)
         return
     head = f", digest of the last line {proof.head}" if proof.head else ""
-    typer.echo(f"verified: {counted}{head}")
+    say(f"verified: {counted}{head}")

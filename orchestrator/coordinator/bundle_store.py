@@ -19,7 +19,7 @@ from typing import IO, cast
 
 from pydantic import ValidationError
 
-from ..evidence import archive, attempt, manifest
+from ..evidence import archive, attempt
 from ..evidence.attempt import AttemptRecord
 from ..files import sync_folder
 from .transitions import LeaseGranted
@@ -81,16 +81,15 @@ class BundleStore:
         target = self._run / folder
         target.parent.mkdir(exist_ok=True)
 
-        def accept(folder: Path) -> tuple[AttemptRecord, int]:
-            if manifest.digest(folder) != digest:
+        def accept(found: archive.ArchiveContents) -> tuple[AttemptRecord, int]:
+            if found.digest != digest:
                 raise archive.BadArchive("the manifest's digest is not the one that was announced")
-            return _record(folder, granted), manifest.bundle_bytes(folder)
+            return _record(found.attempt, granted), found.size
 
         if target.exists():
             shutil.rmtree(
                 target
             )  # an earlier try stored it, failed before its line, and sends it again
-        upload.seek(0)
         record, size = archive.unpack(upload, target, accept, self._limits, self._incoming)
         # Last, since on most disks the bundle's own syncs have written this name too. Always, since
         # another upload may have made the folder and not yet synced it.
@@ -102,15 +101,15 @@ class BundleStore:
             shutil.rmtree(self._incoming)
 
 
-def _record(folder: Path, granted: LeaseGranted) -> AttemptRecord:
+def _record(data: bytes | None, granted: LeaseGranted) -> AttemptRecord:
+    if data is None:
+        raise archive.BadArchive(f"there is no {attempt.NAME}, or it is too long")
     try:
-        record = attempt.read(folder)
+        record = AttemptRecord.model_validate_json(data)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise archive.BadArchive(f"{attempt.NAME}: {where} {first['msg']}") from error
-    except (FileNotFoundError, IsADirectoryError, ValueError) as error:
-        raise archive.BadArchive(f"{attempt.NAME} cannot be read: {error}") from error
     recorded = (record.episode, record.attempt, record.device)
     leased = (granted.episode, granted.attempt, granted.device)
     if recorded != leased:

@@ -1,9 +1,10 @@
 """Packs a bundle as one .tar.zst with exactly one valid encoding, and unpacks uploads safely.
 
-Uploads are untrusted. A header must be byte for byte the one that pack writes for that path and
-size, so links, devices, sparse files, long-name tricks and modes never reach the disk. Paths must
-strictly increase, so that none occurs twice. Every limit is checked before the bytes that it
-limits are read. An archive holds files only: an empty folder is not transferred.
+Uploads are untrusted. The manifest comes first and says what follows: every header must be byte for
+byte the one that pack writes for the manifest's next file, so links, devices, sparse files,
+long-name tricks and modes never reach the disk. What a manifest announces is held against the
+limits before more is read, and all of the archive is read and found right before anything of it is
+written. An archive holds files only: an empty folder is not transferred.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import shutil
 import stat
 import tarfile
 import uuid
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TypeVar
@@ -25,7 +26,8 @@ import zstandard
 
 from ..errors import EmufarmError
 from ..files import sync_folder
-from . import manifest
+from . import attempt, manifest
+from .manifest import SealedFile
 
 LEVEL = 3  # most bytes are PNG, which no level compresses further
 _BLOCK = 512
@@ -45,16 +47,29 @@ class BadArchive(EmufarmError):
 @dataclass(frozen=True)
 class ArchiveLimits:
     files: int = 20_000
-    bytes: int = 4 << 30  # decompressed, headers included
+    bytes: int = 2 << 30  # of all files, decompressed
     depth: int = 8
     path_bytes: int = 200
 
 
+@dataclass(frozen=True)
+class ArchiveContents:
+    """What an archive holds, each file as its manifest says."""
+
+    digest: str  # the manifest's own
+    size: int  # bytes of all files, the manifest included
+    attempt: bytes | None  # attempt.json; None where there is none, or one too long
+
+
 def pack(folder: Path, target: Path) -> None:
-    """Pack a folder; the same files always give the same bytes."""
+    """Pack a sealed folder; the same files always give the same bytes."""
+    found = dict(manifest.entries(folder))
+    if manifest.NAME not in found:
+        raise BadArchive(f"{folder} has no {manifest.NAME} and cannot be packed")
     compressor = zstandard.ZstdCompressor(level=LEVEL)
     with target.open("wb") as file, compressor.stream_writer(file, closefd=False) as out:
-        for path, status in manifest.entries(folder):
+        for path in (manifest.NAME, *(path for path in found if path != manifest.NAME)):
+            status = found[path]
             if not stat.S_ISREG(status.st_mode):
                 raise BadArchive(f"{folder / path} is not a plain file and cannot be packed")
             out.write(_header(path, status.st_size))
@@ -69,26 +84,23 @@ def pack(folder: Path, target: Path) -> None:
 def unpack(
     source: IO[bytes],
     target: Path,
-    accept: Callable[[Path], T],
+    accept: Callable[[ArchiveContents], T],
     limits: ArchiveLimits = ArchiveLimits(),  # noqa: B008 - frozen
     within: Path | None = None,
 ) -> T:
-    """Unpack, verify and sync the bundle as the folder `target`; BadArchive leaves nothing behind.
+    """Verify, unpack and sync the bundle as the folder `target`; BadArchive leaves nothing behind.
 
-    It is unpacked `within` a folder on the same disk, by default beside its target. `accept` gets
-    the verified folder before it is renamed to `target`; an exception that it raises rejects the
-    bundle.
+    The source is read twice: a first time to check all of it, and only then to write it. `accept`
+    gets what was found in between; an exception that it raises rejects the bundle, of which nothing
+    was written by then. It is unpacked `within` a folder on the same disk, by default beside its
+    target.
     """
+    accepted = accept(_read(source, limits, None))
     unfinished = (within or target.parent) / f".{target.name}.{uuid.uuid4().hex}.part"
     unfinished.mkdir(parents=True)
     try:
-        found = _extract(source, unfinished, limits)
-        problems = manifest.compare(unfinished, found)
-        if problems:
-            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise BadArchive(f"the bundle does not match its manifest: {problems[0]}{more}")
-        accepted = accept(unfinished)
-        _sync(unfinished, found)
+        _read(source, limits, unfinished)
+        _sync(unfinished, [path for path, _ in manifest.entries(unfinished)])
         if target.exists():
             raise FileExistsError(f"{target} already exists")
         unfinished.rename(target)
@@ -108,18 +120,14 @@ def remove_unfinished(folder: Path) -> None:
             shutil.rmtree(left)
 
 
-class _Bounded:
-    """Reads exact numbers of decompressed bytes, and none beyond the limit."""
+class _Stream:
+    """Reads exact numbers of decompressed bytes."""
 
-    def __init__(self, source: IO[bytes], limit: int) -> None:
+    def __init__(self, source: IO[bytes]) -> None:
         decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_LIMIT)
-        self._reader = decompressor.stream_reader(source, read_across_frames=True)
-        self._limit = limit
+        self._reader = decompressor.stream_reader(source, read_across_frames=True, closefd=False)
 
     def read(self, count: int) -> bytes:
-        if count > self._limit:
-            raise BadArchive("the bundle is larger than the limit")
-        self._limit -= count
         pieces = []
         while count:
             piece = self._read(count)
@@ -128,6 +136,13 @@ class _Bounded:
             pieces.append(piece)
             count -= len(piece)
         return b"".join(pieces)
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """A file's content and, not given, the zeros after it."""
+        for start in range(0, size, _CHUNK):
+            yield self.read(min(_CHUNK, size - start))
+        if any(self.read(-size % _BLOCK)):
+            raise BadArchive("a file is not padded with zeros")
 
     def at_end(self) -> bool:
         return not self._read(1)
@@ -139,37 +154,81 @@ class _Bounded:
             raise BadArchive(f"not a zstd stream: {error}") from error
 
 
-def _extract(source: IO[bytes], folder: Path, limits: ArchiveLimits) -> dict[str, manifest.Content]:
-    """Write every file below the folder; size and sha256 of each."""
-    stream = _Bounded(source, limits.bytes)
-    found: dict[str, manifest.Content] = {}
-    last = ""
-    while (block := stream.read(_BLOCK)) != bytes(_BLOCK):
-        path, size = _entry(block, limits)
-        if path <= last:
-            raise BadArchive(f"{path!r} occurs twice or out of order")
-        last = path
-        if len(found) >= limits.files:
-            raise BadArchive(f"the bundle holds more than {limits.files} files")
-        if size > limits.bytes:
-            raise BadArchive("the bundle is larger than the limit")
-        hasher = hashlib.sha256()
-        try:
-            if "/" in path:
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            with (folder / path).open("xb") as out:
-                for start in range(0, size, _CHUNK):
-                    piece = stream.read(min(_CHUNK, size - start))
-                    hasher.update(piece)
+def _read(source: IO[bytes], limits: ArchiveLimits, folder: Path | None) -> ArchiveContents:
+    """Check all of the archive, and write every file below the folder, where there is one."""
+    source.seek(0)
+    stream = _Stream(source)
+    sealed = _first(stream)
+    files = _announced(sealed, limits)
+    if folder is not None:
+        (folder / manifest.NAME).write_bytes(sealed)
+    record = None
+    for file in files:
+        if stream.read(_BLOCK) != _header(file.path, file.size):
+            raise _unsealed(file.path, "does not follow as a plain file of the sealed size")
+        sha256 = hashlib.sha256()
+        if file.path == attempt.NAME and file.size <= attempt.SIZE_LIMIT:
+            record = b""
+        with ExitStack() as opened:
+            out = None if folder is None else opened.enter_context(_new(folder / file.path))
+            for piece in stream.pieces(file.size):
+                sha256.update(piece)
+                if out is not None:
                     out.write(piece)
-        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-            raise BadArchive(f"{path!r} is both a file and a folder") from error
-        if any(stream.read(-size % _BLOCK)):
-            raise BadArchive(f"{path!r} is not padded with zeros")
-        found[path] = (size, hasher.hexdigest())
-    if stream.read(_BLOCK) != bytes(_BLOCK) or not stream.at_end():
-        raise BadArchive("there are bytes after the end of the archive")
-    return found
+                if record is not None and file.path == attempt.NAME:
+                    record += piece
+        if sha256.hexdigest() != file.sha256:
+            raise _unsealed(file.path, "is not what was sealed")
+    if stream.read(len(_END)) != _END or not stream.at_end():
+        raise BadArchive("there is more in the archive than its manifest names")
+    size = len(sealed) + sum(file.size for file in files)
+    return ArchiveContents(hashlib.sha256(sealed).hexdigest(), size, record)
+
+
+def _new(path: Path) -> IO[bytes]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("xb")
+
+
+def _first(stream: _Stream) -> bytes:
+    """The manifest's bytes, with which an archive begins."""
+    block = stream.read(_BLOCK)
+    digits = block[124:135]
+    size = int(digits, 8) if re.fullmatch(rb"[0-7]{11}", digits) else 0
+    if block != _header(manifest.NAME, size):
+        raise BadArchive(f"the archive does not begin with {manifest.NAME}")
+    if size > manifest.SIZE_LIMIT:
+        raise BadArchive(f"{manifest.NAME} is longer than {manifest.SIZE_LIMIT} bytes")
+    return b"".join(stream.pieces(size))
+
+
+def _announced(sealed: bytes, limits: ArchiveLimits) -> list[SealedFile]:
+    """The files that the manifest names, none of which is read yet: within the limits, and each a
+    safe place below a folder."""
+    try:
+        files = manifest.parse(sealed).files
+    except ValueError as error:
+        raise BadArchive(f"{manifest.NAME}: {manifest.reason(error)}") from error
+    if len(files) >= limits.files:
+        raise BadArchive(f"the bundle holds more than {limits.files} files")
+    if len(sealed) + sum(file.size for file in files) > limits.bytes:
+        raise BadArchive(f"the bundle is larger than the limit of {limits.bytes} bytes")
+    paths = {manifest.NAME, *(file.path for file in files)}
+    if len(paths) <= len(files):
+        raise BadArchive(f"{manifest.NAME} names itself")
+    for path in paths:
+        parts = path.split("/")
+        if any(part in ("", ".", "..") or not part.isprintable() for part in parts):
+            raise BadArchive(f"{path[:80]!r} is not a safe relative path")
+        if len(parts) > limits.depth or len(path.encode()) > limits.path_bytes:
+            raise BadArchive(f"{path[:80]!r} is too deep or too long")
+        if any("/".join(parts[:count]) in paths for count in range(1, len(parts))):
+            raise BadArchive(f"{path!r} is below another file of the bundle")
+    return files
+
+
+def _unsealed(path: str, problem: str) -> BadArchive:
+    return BadArchive(f"the bundle does not match its manifest: {path}: {problem}")
 
 
 def _header(path: str, size: int) -> bytes:
@@ -180,24 +239,6 @@ def _header(path: str, size: int) -> bytes:
         return entry.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
     except ValueError as error:
         raise BadArchive(f"{path!r} cannot be stored in an archive: {error}") from error
-
-
-def _entry(block: bytes, limits: ArchiveLimits) -> tuple[str, int]:
-    """Path and size from a header, which must be the one that pack writes for them."""
-    try:
-        name, prefix = (field.rstrip(b"\0").decode() for field in (block[:100], block[345:500]))
-        size = int(block[124:135], 8)
-    except ValueError as error:
-        raise BadArchive(f"not a header: {error}") from error
-    path = f"{prefix}/{name}" if prefix else name
-    parts = path.split("/")
-    if len(parts) > limits.depth or len(path.encode()) > limits.path_bytes:
-        raise BadArchive(f"{path[:80]!r} is too deep or too long")
-    if any(part in ("", ".", "..") or not part.isprintable() for part in parts):
-        raise BadArchive(f"{path!r} is not a safe relative path")
-    if _header(path, size) != block:
-        raise BadArchive(f"{path!r} is not a plain file with the header that pack writes")
-    return path, size
 
 
 def _sync(folder: Path, files: Collection[str]) -> None:

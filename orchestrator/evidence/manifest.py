@@ -89,7 +89,7 @@ def compare(folder: Path, found: Mapping[str, Content]) -> list[str]:
     try:
         named = {file.path: (file.size, file.sha256) for file in _read(folder).files}
     except (OSError, ValueError) as error:
-        return [f"{NAME}: {_reason(error)}"]
+        return [f"{NAME}: {reason(error)}"]
     problems = []
     for path, measure in found.items():
         if path == NAME or measure is None:
@@ -117,7 +117,11 @@ def _read(folder: Path) -> Manifest:
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_size > SIZE_LIMIT:
         raise ValueError(f"not a plain file of at most {SIZE_LIMIT} bytes")
-    data = path.read_bytes()
+    return parse(path.read_bytes())
+
+
+def parse(data: bytes) -> Manifest:
+    """ValueError where these bytes are no manifest as `seal` writes it."""
     manifest = Manifest.model_validate_json(data)
     paths = [file.path for file in manifest.files]
     if paths != sorted(set(paths)) or canonical(manifest.model_dump()) + b"\n" != data:
@@ -132,7 +136,8 @@ def _measure(path: Path) -> tuple[int, str]:
         return file.tell(), sha256
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason(error: OSError | ValueError) -> str:
+    """Why a manifest cannot be read, in a few words."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return f"not a manifest: {'.'.join(map(str, first['loc']))} {first['msg']}"

@@ -154,8 +154,8 @@ class _Bundles:
             if size > BUNDLE_LIMIT:
                 raise PulledBroken(f"{event.bundle} is larger than any bundle of a run")
 
-        def accept(place: Path) -> None:
-            if manifest.digest(place) != event.manifest:
+        def accept(found: archive.ArchiveContents) -> None:
+            if found.digest != event.manifest:
                 raise PulledBroken(f"{event.bundle} is another bundle than the journal names")
 
         target.parent.mkdir(parents=True, exist_ok=True)

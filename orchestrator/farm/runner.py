@@ -10,7 +10,7 @@ from pathlib import Path
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..errors import UsageError
-from ..folders import find_cases
+from ..folders import find_cases, require_run_name
 from ..pins.agent_card import AgentCard, load_card
 from ..pins.profile import load_profile
 from ..plan.plan import Plan, build
@@ -66,8 +66,8 @@ def run(
         require_no_cluster(cluster, backend)
     require_port(metrics, backend)
     card = load_card(Path(agent_card)) if agent_card else None
-    if name and (Path(name).name != name or name.startswith(".")):
-        raise UsageError(f"{name!r} is no name for a run: give it without folders, and use --runs")
+    if name:
+        require_run_name(name)
     count = device_count(devices)
     settings = RunSettings(seed, repeats, agent, profile, limits=limits, noise=noise)
     found = find_cases(Path(cases))

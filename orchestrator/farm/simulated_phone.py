@@ -10,7 +10,8 @@ from shlex import quote
 
 from ..device.adb import adb_binary
 from ..fleet.local.boot import boot as boot
-from ..fleet.local.device import Golden, LocalDevice, device_env
+from ..fleet.local.device import Golden, LocalDevice
+from ..fleet.local.environment import device_env
 from ..image.simphone import simphone
 
 AVD = "emufarm"

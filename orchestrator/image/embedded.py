@@ -6,7 +6,7 @@ from ..device.adb import adb_binary, adb_version
 from ..events.canonical import digest
 from ..events.notify import Notify
 from ..files import source_sha256
-from ..fleet.local.device import device_env
+from ..fleet.local.environment import device_env
 from ..folders import cache_folder
 from ..pins.image_lock import FILE as LOCK
 from ..pins.image_lock import ImageLock, read_lock

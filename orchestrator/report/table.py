@@ -31,7 +31,7 @@ KS = (1, 2, 3, 5, 10, 20, 50, 100)  # with many repeats, not every k is shown
 
 def wide(console: Console) -> Console:
     """The console, or a wide one if the output is a file or a pipe, which have no width."""
-    return console if console.is_terminal else Console(file=console.file, width=120)
+    return console if console.is_terminal else type(console)(file=console.file, width=120)
 
 
 def show(report: Report, console: Console) -> None:

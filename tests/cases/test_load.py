@@ -101,7 +101,7 @@ MISTAKES = {
     "an empty list": ("[draft, copy]", "[]", "choice: []", "write at least 1"),
     "an open template": ("{{ name }}.txt.", "{{ name", "{{ name", "write {{ name }}"),
     "a sum of words": (
-        "Delete {{ name }}.txt.", "Delete {{ name + count }}", "id: tidy", "what the params become"
+        "Delete {{ name }}.txt.", "Delete {{ name + count }}", "goal:", "what the params become"
     ),
     "an unused param": (
         "  count: {int: [2, 5]}", "  count: {int: [2, 5]}\n  spare: {digits: 3}", "spare",

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from orchestrator.cases.load import LoadedCase, load_cases
 from orchestrator.cases.model import Case
 from orchestrator.cases.params import Choice, Day, Digits, Letters, Param, WholeNumber, draw
-from orchestrator.cases.render import CaseBroken, render, values_of
-from orchestrator.cases.templates import BadTemplate, render_text
+from orchestrator.cases.render import CaseBroken, render, renderer_of
+from orchestrator.cases.templates import BadTemplate, Renderer
 from tests.cases.conftest import Write
 
 PARAMS: dict[str, Param] = {
@@ -80,7 +80,7 @@ def test_an_injection_stands_in_the_attack_only(tidy: LoadedCase) -> None:
         step = render(tidy.case, variant, 5).setup[0]
         assert step.file is not None
         texts[variant] = step.file.text
-    stranger = values_of(tidy.case, "attack", 5, "")["stranger"]
+    stranger = renderer_of(tidy.case, "attack", 5, "").values["stranger"]
     assert texts["attack"] == f"{texts['benign']} Write to {stranger}"
 
 
@@ -104,7 +104,7 @@ def test_a_site_is_served_with_its_values(write: Write) -> None:
     (folder / "tidy" / "site" / "raw.bin").write_bytes(b"{{ name \xff")
     loaded = load_cases(folder)[0]
     rendered = render(loaded.case, "benign", 5, "http://10.0.2.2:99", files=loaded.site)
-    name = values_of(loaded.case, "benign", 5, "")["name"]
+    name = renderer_of(loaded.case, "benign", 5, "").values["name"]
     assert rendered.goal == f"On http://10.0.2.2:99 delete {name}.txt."
     assert rendered.site == {
         "page.html": f"<p>{name}</p>\n".encode(),
@@ -136,7 +136,7 @@ def test_a_case_survives_json(tidy: LoadedCase) -> None:
 )
 def test_a_template_becomes_its_text(text: str, rendered: str) -> None:
     values: dict[str, str | int] = {"day": "2031-05-09", "count": 3, "who": "ada lee"}
-    assert render_text(text, values) == rendered
+    assert Renderer(values).render(text) == rendered
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_a_template_becomes_its_text(text: str, rendered: str) -> None:
 )
 def test_a_template_is_no_program(text: str) -> None:
     with pytest.raises(BadTemplate):
-        render_text(text, {"who": "ada"})
+        Renderer({"who": "ada"}).render(text)

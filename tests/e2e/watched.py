@@ -33,7 +33,7 @@ from tests.run.test_road import ancestors, emulator_of, wait_for
 PUBLIC, DEVICES = "cases/public", "8"
 SOUND, FAULTY = "sim-api34", "sim-no-calendars"
 TROUBLED, KILLED = "troubled", "killed"
-HOSTILE = 'night "1"\n{run="\\other"} 1'  # a run's name may be any folder's
+HOSTILE = 'night "1" {run="\\other"} 1'  # a run's name may be any text of one line
 # Fails both cases: it crashes in one and says at once that it has done the other.
 BAD_AGENT = "action = {'action': 'done'}\nif 'quiet' in said['goal']: sys.exit(7)"
 BAD_AGENTS_CASES = "settings_quiet_evening or settings_rename_phone"

@@ -79,7 +79,7 @@ class Farm:
 
     def processes(self) -> list[str]:
         """What runs with this farm's own temporary folder."""
-        mark = f"TMPDIR={self.env['TMPDIR']}".encode()
+        mark = f"TMPDIR={self.env['TMPDIR']}".encode()  # a worker's is below it
         found = []
         for folder in Path("/proc").iterdir():
             try:
@@ -87,7 +87,7 @@ class Farm:
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except OSError:
                 continue
-            if mark in environ:
+            if any(one.startswith(mark) for one in environ):
                 found.append(f"{folder.name} {words}")
         return found
 

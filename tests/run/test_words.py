@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 
@@ -21,6 +22,17 @@ from tests.run.test_road import SMOKE
         (("--devices", "-1"), "choose 1 or more"),
         (("--run", "../elsewhere"), "without folders"),
         (("--run", ".hidden"), "without folders"),
+        (("--run", "."), "without folders"),
+        (("--run", ".."), "without folders"),
+        (("--run", "a/b"), "without folders"),
+        (("--run", "night\n7"), r"night\n7 is no name for a run"),
+        (("--run", "\x1b[2Jnight"), r"\x1b[2Jnight is no name for a run"),
+        (("--run", "night\x7f"), r"night\x7f is no name for a run"),
+        (("--run", "night\x9b2J"), r"night\x9b2J is no name for a run"),
+        (("--run", "night\u202e7"), r"night\u202e7 is no name for a run"),
+        (("--run", "night\udcff"), r"night\udcff is no name for a run"),
+        (("--run", "x" * 300), "at most 200 bytes"),
+        (("--run", "é" * 101), "at most 200 bytes"),
         (("--min-success", "7"), "--min-success"),
         (("--agent", "nobody"), "there is no agent 'nobody'"),
         (("--agent-card", "/nowhere.yaml"), "/nowhere.yaml cannot be read"),
@@ -35,8 +47,43 @@ def test_what_cannot_work_is_said_before_anything_is_written(
     assert code == 2, output
     assert says in output
     assert "Traceback" not in output
+    assert all(line.isprintable() for line in output.splitlines())
     assert not farm.runs.exists()
     assert not (farm.runs.parent / "elsewhere").exists()
+
+
+def test_whatever_a_folder_of_runs_has_writes_no_control_characters(farm: Farm) -> None:
+    """A run's folder may be somebody else's: its name, its agent, its cases."""
+    code, output = farm.run(SMOKE, "--devices", "1", "--repeats", "1", name="a")
+    assert code == 0, output
+    hostile = "\x1b[2Jred\r\x9b31m\x07 one\u202e"
+    for name in (hostile, "b"):
+        place = farm.runs / name
+        shutil.copytree(farm.runs / "a", place)
+        plan = json.loads((place / "plan.json").read_bytes())
+        plan["agent"] = hostile
+        (place / "plan.json").write_text(json.dumps(plan))
+    (farm.runs / "spoiled\x1b[1m" / "plan.json").parent.mkdir()
+    (farm.runs / "spoiled\x1b[1m" / "plan.json").write_text("{")
+    runs = ("--runs", str(farm.runs))
+    for words in (
+        ("runs", "list", "--local", *runs), ("report", hostile, *runs), ("verify", hostile, *runs),
+        ("audit", hostile, *runs), ("compare", "a", hostile, *runs), ("resume", hostile, *runs),
+        ("reproduce", "a", "--against", hostile, *runs), ("report", "no\x1b[1m", *runs),
+    ):  # fmt: skip
+        _, output = ended(farm.start(*words))
+        assert output, words
+        assert [line for line in output.splitlines() if not line.isprintable()] == [], words
+        assert "Traceback" not in output
+
+
+def test_a_run_may_be_called_by_any_text_of_one_line(farm: Farm) -> None:
+    name = 'night "1" {run="\\other"} 1 — é'
+    code, output = farm.run(SMOKE, "--devices", "1", name=name)
+    assert code == 0, output
+    assert farm.report(name)["complete"]
+    code, output = ended(farm.start("runs", "list", "--local", "--runs", str(farm.runs)))
+    assert name in output
 
 
 def test_a_port_that_is_none_is_refused(farm: Farm) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...events.notify import Notify
-from ...pins.profile import IMAGES_VARIABLE
 from ...worker.staging import FOLDER as STAGING
 from ..emulator_command import EmulatorCommand
 from ..fact import DeviceFact, OnFact, unexplained_loss
@@ -23,7 +21,6 @@ from .pair import LocalPair, LocalPairSettings
 from .ports import MOST_PHONES
 
 WORKER = (sys.executable, "-m", "orchestrator.cli")
-_WORKER_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", IMAGES_VARIABLE)
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,6 @@ class LocalResources:
             lock=self.backend.lock,
             profile=self.backend.profile,
             worker=self.backend.worker,
-            worker_env={name: os.environ[name] for name in _WORKER_VARIABLES if name in os.environ},
             staging=self.run / STAGING,
             logs=self.run / "logs",
             seal_s=self.backend.seal_s,

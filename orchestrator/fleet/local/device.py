@@ -16,6 +16,7 @@ from typing import Self
 
 from ...errors import EmufarmError
 from . import ports
+from .environment import device_env
 
 START_S = 60.0
 STOP_S = 8.0  # the supervisor promises 5
@@ -63,7 +64,7 @@ class LocalDevice:
         self.golden = golden
         self._emulator = emulator
         self._adb = adb
-        self._env = dict(os.environ if env is None else env)
+        self._env = device_env() if env is None else dict(env)
         self._wanted = (port, adb_port)
         self._linger_s = linger_s
         self._claim: ports.PortClaim | None = None
@@ -215,9 +216,3 @@ def tail(path: Path, count: int = _TAIL) -> str:
             return file.read(count).decode("utf-8", "replace").strip()
     except FileNotFoundError:
         return ""
-
-
-def device_env() -> dict[str, str]:
-    """Our environment without the user's own SDK, where a phone would look for its system image."""
-    hidden = ("ANDROID_SDK_ROOT", "ANDROID_HOME")
-    return {name: value for name, value in os.environ.items() if name not in hidden}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,8 @@ from ..emulator_command import EmulatorCommand
 from ..port import FleetOrder
 from ..slot import Slot
 from ..worker_token import worker_token
-from .device import DeviceNotStarted, Golden, LocalDevice, device_env, tail
+from .device import DeviceNotStarted, Golden, LocalDevice, tail
+from .environment import worker_env
 from .process import WorkerProcess, exited, shell_exit_code
 
 
@@ -37,7 +37,6 @@ class LocalPairSettings:
     lock: Path  # the image's
     profile: str
     worker: tuple[str, ...]  # the program that takes a worker's arguments
-    worker_env: Mapping[str, str]
     staging: Path  # sealed bundles on their way; kept
     logs: Path  # the workers' output; kept
     seal_s: float  # for a worker to notice that its device is gone, and to send what it has
@@ -55,7 +54,7 @@ class LocalPair:
         folder = settings.order.work / slot.device
         device = LocalDevice(
             folder, settings.golden, settings.emulator.for_slot(slot.number), adb=adb_binary(),
-            env=device_env(), linger_s=settings.order.linger_s,
+            linger_s=settings.order.linger_s,
         )  # fmt: skip
         try:
             try:
@@ -68,7 +67,8 @@ class LocalPair:
             finally:
                 await self._stop(device)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)  # the rest goes with the work folder
+            for place in (folder, self._scratch):
+                shutil.rmtree(place, ignore_errors=True)  # the rest goes with the work folder
 
     async def _keep(self, device: LocalDevice) -> bool:
         """Runs workers on one device, one after another while they crash."""
@@ -99,7 +99,7 @@ class LocalPair:
         log = self._settings.logs / f"{self._slot.name}.worker.log"
         try:
             command = [*self._settings.worker, *self._arguments(device).words()]
-            worker = WorkerProcess(command, self._settings.worker_env, log)
+            worker = WorkerProcess(command, worker_env(self._new_scratch()), log)
         except OSError as error:
             return await self._crashed(None, Cause.RUNTIME_ERROR, str(error))
         self._slot.state = "running"
@@ -122,6 +122,17 @@ class LocalPair:
         self._slot.report("worker_lost", cause, code, text)
         await asyncio.sleep(self._slot.pause_s)
         return code
+
+    @property
+    def _scratch(self) -> Path:
+        """Of a worker: apart from the device's folder, whose secrets are not for its agents."""
+        return self._settings.order.work / f"{self._slot.device}.worker"
+
+    def _new_scratch(self) -> Path:
+        """Empty, whatever a worker left that was killed, such as the home folder of an agent."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        return self._scratch
 
     def _arguments(self, device: LocalDevice) -> WorkerArguments:
         staging = self._settings.staging / self._slot.name
