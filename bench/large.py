@@ -50,7 +50,15 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.files import write_json
-from orchestrator.outcome import Blame, Effort, EmulatorAge, Judgement, Outcome, Phase, Reason
+from orchestrator.outcome import (
+    Effort,
+    EmulatorAge,
+    OracleResults,
+    Phase,
+    Reason,
+    Trouble,
+    judge,
+)
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Plan, build
 from orchestrator.plan.store import FILE, read_plan, write_plan
@@ -157,26 +165,11 @@ class Life:
         self.record(*(event for event in (decided, quarantined) if event is not None))
 
     def _told(self, granted: LeaseGranted, drawn: float) -> AttemptRecord:
-        word = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True)
+        results, trouble = OracleResults(True, held_before=False), None
         if drawn < 0.04:
-            word = Judgement(
-                Outcome.INFRA_FAILED,
-                Blame.INFRA,
-                Phase.RESET,
-                Reason.DEVICE_LOST,
-                "device offline",
-                violations_known=True,
-            )
+            trouble = Trouble(Phase.RESET, Reason.DEVICE_LOST, "device offline")
         elif drawn < 0.3:
-            word = Judgement(
-                Outcome.TASK_FAILED,
-                Blame.AGENT,
-                Phase.AGENT,
-                Reason.WRONG_END,
-                "",
-                ("forbidden",),
-                violations_known=True,
-            )
+            results = OracleResults(False, held_before=False, violations=("forbidden",))
         return AttemptRecord(
             episode=granted.episode,
             attempt=granted.attempt,
@@ -188,7 +181,9 @@ class Life:
             },
             effort=Effort(steps=7, agent_s=self._chance.random(), asks=1),
             age=EmulatorAge(self._chance.randrange(40), self._chance.randrange(1000)),
-            judgement=word,
+            judgement=judge(results, trouble),
+            oracle_results=results,
+            trouble=trouble,
         )
 
     async def close(self) -> None:
