@@ -449,6 +449,38 @@ def test_neither_resume_nor_report_changes_a_sealed_run(farm: Farm) -> None:
     assert farm.processes() == []
 
 
+def unsealed(run: Path) -> None:
+    """As a run that was killed before its last line."""
+    (segment,) = (run / "journal").iterdir()
+    segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def test_a_resume_over_evidence_that_is_gone_goes_on_only_where_it_is_told_to(farm: Farm) -> None:
+    """The report and the proof then name what is missing."""
+    run = Path(shutil.copytree(farm.runs / "sealed", farm.runs / "robbed"))
+    unsealed(run)
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
+    name = bundle.relative_to(run).as_posix()
+    shutil.rmtree(bundle)
+    code, output = farm.resume("robbed", "--devices", "1")
+    assert code == 2, output
+    assert f"browser_rsvp.attack.1, attempt 1 ({name}): it is gone" in output
+    assert "go on without it (--without-evidence)" in output
+    assert not chain.read(run / "journal").sealed
+    code, output = farm.resume("robbed", "--devices", "1", "--without-evidence")
+    assert code == 0, output
+    assert "NO EVIDENCE of 1 attempts of these 1 episodes" in output
+    assert chain.read(run / "journal").sealed
+    (missing,) = build.compute(run).missing_evidence
+    assert (missing.episode, missing.bundle, missing.problem) == (
+        "browser_rsvp.attack.1", name, "it is gone",
+    )  # fmt: skip
+    proof = verify_run(run)
+    assert proof.problems == (f"{name}: is missing",)
+    assert f"{name}: the run went on without it (it is gone)" in proof.outside
+    assert farm.processes() == []
+
+
 def test_a_run_that_died_before_its_seal_is_sealed_by_the_next_resume(farm: Farm) -> None:
     """Its documents are made final again; the journal has a second segment."""
     run = Path(shutil.copytree(farm.runs / "sealed", farm.runs / "died"))

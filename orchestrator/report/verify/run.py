@@ -19,6 +19,7 @@ from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
     Event,
+    EvidenceMissing,
     RunOpened,
     RunSealed,
     SegmentOpened,
@@ -93,7 +94,14 @@ def verify_run(run: Path) -> Proof:
         attempts=len(attempts),
         files=files + len(found.documents) + len(found.segments) + (run / REPORT).exists(),
         head=read.head,
-        outside=(*found.outside, *left, *outside, *_refused(attempts), *questions.unchecked),
+        outside=(
+            *found.outside,
+            *left,
+            *outside,
+            *_refused(attempts),
+            *_went_on(events),
+            *questions.unchecked,
+        ),
     )
 
 
@@ -103,6 +111,15 @@ def _refused(attempts: Iterable[AttemptCommitted | AttemptFenced]) -> list[str]:
         f"{event.bundle}: its own judgement, which counts nowhere: {event.judgement.text}"
         for event in attempts
         if event.judgement.reason is Reason.MISJUDGED
+    ]
+
+
+def _went_on(events: Iterable[Event]) -> list[str]:
+    """The bundles that were missing already when the run was resumed."""
+    return [
+        f"{event.bundle}: the run went on without it ({event.problem})"
+        for event in events
+        if isinstance(event, EvidenceMissing)
     ]
 
 
