@@ -47,7 +47,7 @@ from orchestrator.coordinator.server import listening
 from orchestrator.events.interpreter import serve_steadily
 from orchestrator.evidence import archive, attempt, manifest
 from orchestrator.evidence.bundle import wall_ms
-from orchestrator.outcome import Blame, Judgement, Outcome, Phase
+from orchestrator.outcome import OracleResults, judge
 from orchestrator.plan.plan import Plan, build
 from orchestrator.settings import RunSettings
 
@@ -55,7 +55,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "runs"  # a disk whose syncs cost; /tmp may be memory
 MEMORY = Path("/dev/shm")
 SECRETS = Secrets(WorkerKey("bench"), "admin")
-SUCCESS = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True)
+SUCCEEDED = OracleResults(success=True, held_before=False)
 PICTURE = 16 << 10  # bytes in each bundle
 COMMITTERS = 32
 MOST_PAIRS_S = 1000  # the plan has episodes for so many
@@ -167,7 +167,8 @@ class BundleFolder:
         """The manifest's digest, and the archive."""
         now = wall_ms()
         record = attempt.AttemptRecord(
-            episode=episode, attempt=number, device=device, judgement=SUCCESS,
+            episode=episode, attempt=number, device=device,
+            judgement=judge(SUCCEEDED, None), oracle_results=SUCCEEDED,
             started_ms=now - 2600, ended_ms=now,
             durations={"reset": 0.4, "setup": 0.2, "agent": 1.8, "oracle": 0.2},
         )  # fmt: skip

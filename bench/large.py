@@ -5,8 +5,8 @@
 
 Makes two runs without a phone, in a minute or two. The product's own code writes plan.json and each
 line of the journal, in two segments, with infra retries, losses, returned leases and device starts.
-The first run is decided and sealed. The second is left at 95 % with leases open; the folders of its
-bundles exist but are empty, since a resume only lists them.
+The first run is decided and sealed. The second is left at 95 % with leases open; each of its
+bundles has a manifest of a usual size and nothing else, since a resume reads no more of it.
 
 Then measures, each in a process of its own, the report of the first run (`report.write`) and the
 resume of the second until the first lease is granted (`read_plan`, `open_run`, `lease`), and what
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import multiprocessing
 import os
@@ -50,12 +51,21 @@ from orchestrator.coordinator.transitions import (
     RunOpened,
     RunSealed,
 )
+from orchestrator.evidence import manifest as evidence
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.files import write_json
 from orchestrator.metrics.collector import exposition, registered
 from orchestrator.metrics.families import IDENTITY
 from orchestrator.metrics.run_metrics import RunMetrics
-from orchestrator.outcome import Blame, Effort, EmulatorAge, Judgement, Outcome, Phase, Reason
+from orchestrator.outcome import (
+    Effort,
+    EmulatorAge,
+    OracleResults,
+    Phase,
+    Reason,
+    Trouble,
+    judge,
+)
 from orchestrator.pins.run_manifest import MANIFEST
 from orchestrator.plan.plan import Plan, build
 from orchestrator.plan.store import FILE, read_plan, write_plan
@@ -64,7 +74,7 @@ from orchestrator.settings import RunSettings
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "runs"  # a disk whose syncs cost; /tmp may be memory
 LIMITS = {  # seconds, MB
-    "report": (20.0, 600.0), "resume": (5.0, 600.0), "scrape": (20.0, 1200.0),
+    "report": (20.0, 600.0), "resume": (8.0, 600.0), "scrape": (20.0, 1200.0),
 }  # fmt: skip
 MOST_SERIES = 600
 DEVICES = 40
@@ -156,7 +166,7 @@ class Life:
         else:
             bundle = f"{EPISODES}/{granted.episode}/attempt-{granted.attempt}-c1"
             told = self._told(granted, drawn)
-            digest = f"{self._chance.getrandbits(256):064x}"
+            digest = hashlib.sha256(manifest_of(bundle)).hexdigest()
             self.record(
                 schedule.bundle_stored(self.state, granted.token, told, digest, bundle, 200_000)
             )
@@ -165,26 +175,11 @@ class Life:
         self.record(*(event for event in (decided, quarantined) if event is not None))
 
     def _told(self, granted: LeaseGranted, drawn: float) -> AttemptRecord:
-        word = Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True)
+        results, trouble = OracleResults(True, held_before=False), None
         if drawn < 0.04:
-            word = Judgement(
-                Outcome.INFRA_FAILED,
-                Blame.INFRA,
-                Phase.RESET,
-                Reason.DEVICE_LOST,
-                "device offline",
-                violations_known=True,
-            )
+            trouble = Trouble(Phase.RESET, Reason.DEVICE_LOST, "device offline")
         elif drawn < 0.3:
-            word = Judgement(
-                Outcome.TASK_FAILED,
-                Blame.AGENT,
-                Phase.AGENT,
-                Reason.WRONG_END,
-                "",
-                ("forbidden",),
-                violations_known=True,
-            )
+            results = OracleResults(False, held_before=False, violations=("forbidden",))
         return AttemptRecord(
             episode=granted.episode,
             attempt=granted.attempt,
@@ -196,7 +191,9 @@ class Life:
             },
             effort=Effort(steps=7, agent_s=self._chance.random(), asks=1),
             age=EmulatorAge(self._chance.randrange(40), self._chance.randrange(1000)),
-            judgement=word,
+            judgement=judge(results, trouble),
+            oracle_results=results,
+            trouble=trouble,
         )
 
     async def close(self) -> None:
@@ -226,6 +223,11 @@ async def made(run: Path, plan: Plan, share: float) -> Life:
     return life
 
 
+def manifest_of(bundle: str) -> bytes:
+    """As long as that of an attempt of some ten steps."""
+    return f"{bundle:>6000}".encode()
+
+
 def manifest(plan: Plan) -> dict[str, Any]:
     seeds = {episode.id: episode.seed for episode in plan.episodes}
     return {
@@ -245,6 +247,7 @@ def generate(folder: Path, cases: int, repeats: int) -> None:
         if not life.state.sealed:
             for kept in life.state.committed.values():
                 (run / kept.bundle).mkdir(parents=True)
+                (run / kept.bundle / evidence.NAME).write_bytes(manifest_of(kept.bundle))
 
 
 def reported(run: Path) -> Told:

@@ -38,7 +38,7 @@ from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import AttemptCommitted, Event, LeaseGranted
 from orchestrator.evidence.attempt import NAME, AttemptRecord
 from orchestrator.evidence.bundle import Bundle, wall_ms
-from orchestrator.outcome import Blame, Judgement, Outcome, Phase
+from orchestrator.outcome import OracleResults, judge
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import RunSettings
 from orchestrator.worker.staging import begin_attempt, seal_attempt, send_attempt
@@ -49,6 +49,8 @@ PICTURE = 40_000  # bytes of one screenshot
 KEY = WorkerKey("bench")
 
 RUNS = Path(__file__).resolve().parents[1] / "runs"  # a disk whose syncs cost; /tmp may be memory
+
+SUCCEEDED = OracleResults(success=True, held_before=False)
 
 Urls: TypeAlias = "Queue[str]"
 
@@ -113,7 +115,7 @@ def attempt(bundle: Bundle, lease: Lease, device: str, seconds: float) -> None:
     bundle.screenshot(os.urandom(PICTURE))
     record = AttemptRecord(
         episode=lease.episode, attempt=lease.attempt, device=device,
-        judgement=Judgement(Outcome.SUCCESS, Blame.NONE, Phase.ORACLE, violations_known=True),
+        judgement=judge(SUCCEEDED, None), oracle_results=SUCCEEDED,
         started_ms=started_ms, ended_ms=wall_ms(),
     )  # fmt: skip
     bundle.document(NAME, record.model_dump(mode="json"))

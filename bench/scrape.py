@@ -95,15 +95,16 @@ class Life:
         weights = (0.7, 0.27, 0.03)
         (outcome,) = self._chance.choices(list(OUTCOMES), weights)
         phase, reason = OUTCOMES[outcome]
+        judgement = Judgement(outcome, Blame.NONE, phase, reason, violations_known=True)
         record = AttemptRecord(
             episode=granted.episode, attempt=granted.attempt, device=granted.device,
-            judgement=Judgement(outcome, Blame.NONE, phase, reason, violations_known=True),
+            judgement=judgement,
             started_ms=0, ended_ms=60_000,
             durations={name: 15 * self._chance.random() for name in ATTEMPT_PHASES},
             age=EmulatorAge(3, 300.0),
         )  # fmt: skip
         stored = schedule.bundle_stored(self.state, granted.token, record, "m", "b", 200_000)
-        self.record(stored)
+        self.record(stored.model_copy(update={"judgement": judgement}))
         self.record(schedule.decision_due(self.state, granted.episode))
 
 

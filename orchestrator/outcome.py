@@ -6,7 +6,7 @@ Pure: no clock, no disk, no network; every fact that decides is an argument.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
 
@@ -64,6 +64,7 @@ class Reason(StrEnum):
     LEASE_EXPIRED = "lease_expired"
     DISK_FULL = "disk_full"
     EVIDENCE_LOST = "evidence_lost"
+    MISJUDGED = "misjudged"  # its worker's judgement does not follow from the facts it recorded
     # by nobody
     GUEST_LOST = "guest_lost"  # after the first action, with the emulator alive
     ORACLE_UNANSWERED = "oracle_unanswered"
@@ -243,7 +244,7 @@ INFRA_REASONS: Mapping[Phase, frozenset[Reason]] = {
     | _LOSSES
     | {Reason.DEVICE_RESTARTED, Reason.WORKER_LOST, Reason.LEASE_EXPIRED},
     Phase.ORACLE: _IN_EACH_PHASE | {Reason.DEVICE_RESTARTED},
-    Phase.EVIDENCE: frozenset({Reason.DISK_FULL, Reason.EVIDENCE_LOST}),
+    Phase.EVIDENCE: frozenset({Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.MISJUDGED}),
 }
 
 
@@ -273,6 +274,29 @@ def judge(
     return Judgement(
         outcome, blame, phase, reason, results.text, results.violations,
         violations_known=results.violations_known,
+    )  # fmt: skip
+
+
+def upheld(
+    judgement: Judgement, results: OracleResults | None, trouble: Trouble | None, spent: Reason
+) -> Judgement:
+    """A worker's judgement, if these facts give it; else the harness failed, and there is no score.
+
+    Then nobody knows which of the two is wrong: a violation that the facts show is kept, and
+    nothing is taken for safe.
+    """
+    again = judge(results, trouble, spent)
+    names = [field.name for field in fields(Judgement)]
+    odd = [name for name in names if getattr(again, name) != getattr(judgement, name)]
+    if not odd:
+        return judgement
+    text = (
+        f"its worker judged {judgement.outcome}, and the facts that it recorded give "
+        f"{again.outcome}: {', '.join(odd)} differ"
+    )
+    return Judgement(
+        Outcome.INFRA_FAILED, Blame.INFRA, Phase.EVIDENCE, Reason.MISJUDGED, text,
+        again.violations, violations_known=False,
     )  # fmt: skip
 
 

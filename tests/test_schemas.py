@@ -164,7 +164,7 @@ def test_the_command_prints_one_or_lists_them_or_says_which_there_are() -> None:
     app.command()(command)
     said = CliRunner().invoke(app, ["case"])
     assert said.stdout == (FOLDER / "case.v1.json").read_text()
-    assert "report.v3.json" in CliRunner().invoke(app, []).stdout
+    assert "report.v4.json" in CliRunner().invoke(app, []).stdout
     wrong = CliRunner().invoke(app, ["cases"]).exception
     assert isinstance(wrong, UsageError)
     assert "choose one of attempt, case" in str(wrong)

@@ -42,3 +42,10 @@ MetricsLinger = Annotated[
     ),
 ]
 Context = Annotated[str, typer.Option(help="Of the kubeconfig [default: the current one].")]
+WithoutEvidence = Annotated[
+    bool,
+    typer.Option(
+        "--without-evidence",
+        help="Go on where bundles that were committed are gone; the report names them.",
+    ),
+]

@@ -28,6 +28,7 @@ from .arguments import (
     RunName,
     Runs,
     Selection,
+    WithoutEvidence,
 )
 from .exit_codes import Exit
 from .output import say
@@ -133,13 +134,15 @@ def resume(
     as_json: AsJson = False,
     metrics_port: MetricsPortNumber = None,
     metrics_linger: MetricsLinger = MetricsPort.linger_s,
+    without_evidence: WithoutEvidence = False,
     namespace: Namespace = "",
     context: Context = "",
 ) -> None:
     """Go on with a run that was interrupted.
 
     What is decided stays decided; the rest is run as the run was started. A run on a cluster is
-    followed again, with another coordinator where its own gave up. Exit codes are those of
+    followed again, with another coordinator where its own gave up. Where a bundle that was
+    committed is gone or damaged, nothing is done and it is named (exit 2). Exit codes are those of
     `emufarm run`.
 
     Example: emufarm resume runs/20310512-091500-ab12cd
@@ -148,8 +151,9 @@ def resume(
     metrics = None if metrics_port is None else MetricsPort(metrics_port, metrics_linger)
     with ProgressDisplay(quiet=as_json) as progress:
         done = resume_run(
-            run, devices=devices, runs=runs, cluster=cluster, metrics=metrics, on_event=progress
-        )
+            run, devices=devices, runs=runs, cluster=cluster, metrics=metrics,
+            without_evidence=without_evidence, on_event=progress,
+        )  # fmt: skip
     conclude(done, min_success, as_json, cluster)
 
 

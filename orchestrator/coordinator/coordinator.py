@@ -79,6 +79,7 @@ class Coordinator:
         *,
         alone: bool,
         observer: RunObserver,
+        without_evidence: bool,
     ) -> None:
         self.folder = run
         self.claim = claim
@@ -94,7 +95,9 @@ class Coordinator:
             run=run.name, plan=plan.digest, agent=plan.agent, profile=plan.profile,
             episodes=len(plan.episodes), settings=asdict(settings),
         )  # fmt: skip
-        self._ledger = Ledger(run, self.state, self._opening, claim, observer)
+        self._ledger = Ledger(
+            run, self.state, self._opening, claim, observer, without_evidence=without_evidence
+        )
         self.agents: AgentContainers | None = None  # of a fleet that can run containers
         self.notices = NoticeLog()
         self.paused = asyncio.Event()  # set while nothing more is leased, as the disk is filling up

@@ -1,6 +1,6 @@
 """Serves an HTTP application, checks who sends a request, and turns errors into one sentence.
 
-Every refusal is JSON: {"error": "..."}.
+Every refusal is JSON: {"error": "..."}. What a connection may cost is in http_connections.py.
 """
 
 from __future__ import annotations
@@ -21,13 +21,18 @@ from ..errors import EmufarmError, UsageError
 from ..evidence.archive import BadArchive
 from .coordinator import LeaseEnded, NoSuchLease, NotYourLease
 from .credentials import Secrets
+from .http_connections import LIMITS, BoundedConfig, ConnectionLimits, mark_known
 from .ledger import CoordinatorStopped, RunAlreadySealed, VolumeAway
+from .log_rate import bounded_log
 from .messages import TOKEN_HEADER
 from .run_files import NoSuchFile
 
 _GRACE_S = 10
 _IDLE_S = 120  # longer than the pause between two renewals
-_BACKLOG = 1024
+_BACKLOG = 1024  # connections that the kernel keeps until they are accepted
+# In one turn of the loop. Far fewer than strangers have places: after some turns their requests are
+# read and their senders known, so that many workers at once do not drive one another out.
+_ACCEPTED_AT_ONCE = 32
 
 STATUS = {
     BadArchive: 422,
@@ -52,10 +57,19 @@ class ApiServer(uvicorn.Server):
         """Does nothing: the application handles signals."""
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(_BACKLOG)  # asyncio has one number for this and for the other
+
 
 @asynccontextmanager
 async def serving(
-    app: Starlette, host: str, port: int, hang_up: Callable[[], None] = lambda: None
+    app: Starlette,
+    host: str,
+    port: int,
+    hang_up: Callable[[], None] = lambda: None,
+    limits: ConnectionLimits = LIMITS,
 ) -> AsyncIterator[str]:
     """While its block runs; yields its base URL. Port 0 picks a free port. `hang_up` is called
     before it stops, so that requests that wait are answered."""
@@ -65,20 +79,20 @@ async def serving(
         raise UsageError(
             f"{host}:{port} cannot be listened on ({error.strerror}): choose another"
         ) from error
-    with opened:
+    with opened, bounded_log():
         # Inherited by every connection. asyncio would set it itself, but not on sockets of
         # create_server, whose protocol is 0; and without it each answer waits 40 ms for an ACK.
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        config = uvicorn.Config(
+        config = BoundedConfig(
             app,
-            http="httptools",
-            ws="none",
+            limits,
             lifespan="off",
             access_log=False,
             log_config=None,
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
             timeout_keep_alive=_IDLE_S,
+            backlog=_ACCEPTED_AT_ONCE,
         )
         server = ApiServer(config)
         serving = asyncio.create_task(server.serve(sockets=[opened]))
@@ -111,6 +125,7 @@ def guarded_by(handler: Guarded, sender: Callable[[str], str | None]) -> Handler
         device = sender(request.headers.get(TOKEN_HEADER, ""))
         if device is None:
             return refusal(401, f"{TOKEN_HEADER} is missing or not the one for this request")
+        mark_known(request, device)
         try:
             return await handler(request, device)
         except ClientDisconnect:

@@ -19,12 +19,14 @@ from .claims import Claim, ClaimLost
 from .journal import Journal, JournalUnwritable
 from .observer import RunObserver
 from .state import State, apply
+from .stored_evidence import gone, missing_evidence
 from .transitions import (
     AttemptCommitted,
     AttemptFenced,
     AttemptLost,
     EpisodeDecided,
     Event,
+    EvidenceMissing,
     LeaseGranted,
     RunOpened,
     SealedSegment,
@@ -56,11 +58,13 @@ class SegmentLength(NamedTuple):
 
 class Ledger:
     def __init__(
-        self, run: Path, state: State, opening: RunOpened, claim: Claim, observer: RunObserver
-    ) -> None:
+        self, run: Path, state: State, opening: RunOpened, claim: Claim, observer: RunObserver,
+        *, without_evidence: bool,
+    ) -> None:  # fmt: skip
         """Replay the run's journal and open its next segment; a sealed run is not changed.
 
-        UsageError if the run was opened with another plan.
+        UsageError if the run was opened with another plan, or if a stored bundle is missing and
+        nobody said to go on `without_evidence`.
         """
         self.state = state
         self.over = asyncio.Event()  # every episode is decided, or the ledger stopped
@@ -81,9 +85,13 @@ class Ledger:
             observer.journaled(line.event)
         self._add_segment(reader.end.last)
         self._journal = None
+        self._missing: list[EvidenceMissing] = []
         if reader.end.sealed:
             claim.withdraw()
         else:
+            self._missing = missing_evidence(run, state)
+            if self._missing and not without_evidence:
+                raise gone(run, self._missing)
             self._journal = Journal(run / chain.FOLDER, reader.end, claim, observer=observer)
             apply(state, self._journal.opened, time.monotonic())
 
@@ -92,6 +100,8 @@ class Ledger:
         if self._journal is not None:
             if self.state.opened is None:
                 self.record(self._opening)
+            for missing in self._missing:
+                self.record(missing)
             self._conclude(self.state.episodes)
             await self.durable()
         if self.state.finished:

@@ -28,22 +28,26 @@ async def open_run(
     *,
     alone: bool = True,
     observer: RunObserver = UNOBSERVED,
+    without_evidence: bool = False,
 ) -> AsyncIterator[Coordinator]:
     """The coordinator of a new run, or of the run whose journal is in this folder.
 
-    UsageError if another coordinator holds the run or the plan is another one; JournalBroken if the
-    journal was changed; JournalUnwritable if none can be written.
+    UsageError if another coordinator holds the run, the plan is another one, or a bundle that the
+    journal names is gone or damaged; JournalBroken if the journal was changed; JournalUnwritable if
+    none can be written.
 
     `alone`: only where no other coordinator of this machine has the run. Otherwise, on a cluster,
     the claim alone decides: a lock could leave the run to a coordinator that nobody reaches.
     `observer`: gets every transition that is on disk, those of earlier coordinators first.
+    `without_evidence`: go on where bundles are missing; the journal and the report name them.
     """
     with _held(run, alone):
         claim = claim_run(run, chain.segment_claims(run / chain.FOLDER))
         with gc_paused():
             coordinator = Coordinator(
-                run, plan, settings, proofs.recorded(run), claim, alone=alone, observer=observer
-            )
+                run, plan, settings, proofs.recorded(run), claim, alone=alone, observer=observer,
+                without_evidence=without_evidence,
+            )  # fmt: skip
         async with coordinator:
             yield coordinator
 

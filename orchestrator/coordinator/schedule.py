@@ -117,7 +117,8 @@ def lease_returned(held: OpenLease, reason: str) -> LeaseReturned:
 def bundle_stored(
     state: State, token: str, record: AttemptRecord, manifest: str, bundle: str, bundle_bytes: int
 ) -> AttemptCommitted | AttemptFenced:
-    """A stored bundle is scored if its lease is open; otherwise it is only kept."""
+    """A stored bundle is scored if its lease is open; otherwise it is only kept. A judgement that
+    does not follow from the bundle's facts is no score."""
     granted = state.granted[token]
     kind = AttemptCommitted if token in state.leases else AttemptFenced
     return kind(
@@ -133,7 +134,7 @@ def bundle_stored(
         manifest=manifest,
         bundle=bundle,
         bundle_bytes=bundle_bytes,
-        judgement=record.judgement,
+        judgement=record.scored,
     )
 
 

@@ -26,6 +26,7 @@ from .transitions import (
     DeviceStarted,
     EpisodeDecided,
     Event,
+    EvidenceMissing,
     LeaseGranted,
     LeaseReturned,
     RunOpened,
@@ -87,6 +88,7 @@ class State:
     granted: dict[str, LeaseGranted] = field(default_factory=dict)  # every token ever
     committed: dict[str, BundleReference] = field(default_factory=dict)  # by token
     fenced: dict[str, BundleReference] = field(default_factory=dict)  # by token
+    missing: set[str] = field(default_factory=set)  # of these, the run went on without the bundle
     outcomes: Counter[Outcome] = field(default_factory=Counter)  # of the episodes decided
     infra_attempts: int = 0
     measured: int = 0  # attempts that were committed and not cut short by infrastructure
@@ -172,6 +174,8 @@ def apply(state: State, event: Event, now: float) -> None:
                 device.lost = event.text or event.cause
         case DeviceQuarantined():
             _device(state, event.device).quarantined = event.text
+        case EvidenceMissing():
+            state.missing.add(event.token)
         case RunSealed():
             state.sealed = True
 

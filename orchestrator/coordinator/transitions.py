@@ -149,6 +149,18 @@ class EpisodeDecided(Transition):
     bundle: str  # "": the attempt was lost without a bundle
 
 
+class EvidenceMissing(Transition):
+    """A stored bundle was gone or damaged when a coordinator began, and somebody said to go on
+    without it. What it was scored stays; the report names it."""
+
+    event: Literal["evidence_missing"] = "evidence_missing"
+    token: str
+    episode: str
+    attempt: int
+    bundle: str
+    problem: str
+
+
 class RunSealed(Transition):
     """The journal's last line: every episode is decided, and no line may follow."""
 
@@ -171,6 +183,7 @@ Event = Annotated[
     | AttemptCommitted
     | AttemptFenced
     | EpisodeDecided
+    | EvidenceMissing
     | RunSealed,
     Field(discriminator="event"),
 ]

@@ -20,6 +20,7 @@ from ..outcome import (
     Outcome,
     Reason,
     Trouble,
+    upheld,
 )
 
 NAME = "attempt.json"
@@ -50,6 +51,11 @@ class AttemptRecord(BaseModel, extra="forbid", frozen=True, allow_inf_nan=False)
     oracle_results: OracleResults | None = None  # None: the oracles could not be asked
     trouble: Trouble | None = None  # what ended the attempt early
     spent: Reason = Reason.NONE  # the budget that ran out
+
+    @property
+    def scored(self) -> Judgement:
+        """The judgement that counts: its own, if it follows from its facts."""
+        return upheld(self.judgement, self.oracle_results, self.trouble, self.spent)
 
     @field_validator("judgement")
     @classmethod

@@ -82,15 +82,22 @@ async def execute(
     interrupted: asyncio.Event,
     lasting: Lasting | None = None,
     metrics: RunMetrics | None = None,
+    *,
+    without_evidence: bool = False,
 ) -> bool:
     """Whether every episode is decided; RunInterrupted where somebody asked it to end before.
-    `metrics`: what counts the run."""
+    `metrics`: what counts the run. `without_evidence`: go on where stored bundles are missing."""
     allowed = lasting.secrets if lasting else Secrets.new()
     backend, port = job.backend.backend, lasting.port if lasting else 0
     with work_folder() as work:
         async with (
             open_run(
-                job.run, job.plan, job.settings, alone=not lasting, observer=metrics or UNOBSERVED
+                job.run,
+                job.plan,
+                job.settings,
+                alone=not lasting,
+                observer=metrics or UNOBSERVED,
+                without_evidence=without_evidence,
             ) as coordinator,
             backend.resources(job.run, notifier(on_event), adopt=bool(lasting)) as resources,
             listening(coordinator, allowed, resources.host, port) as url,

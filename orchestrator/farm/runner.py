@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
+from ..coordinator.stored_evidence import OPTION
 from ..errors import UsageError
 from ..folders import find_cases, require_run_name
 from ..pins.agent_card import AgentCard, load_card
@@ -89,11 +90,13 @@ def run(
 def resume(
     run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
     cluster: ClusterOptions = DEFAULTS, metrics: MetricsPort | None = None,
-    on_event: OnEvent = ignore,
+    without_evidence: bool = False, on_event: OnEvent = ignore,
 ) -> Run:  # fmt: skip
     """Go on with a run that was interrupted; what is decided stays decided.
 
-    UsageError where its cases, its profile or its image are no longer those it was started with.
+    UsageError where its cases, its profile or its image are no longer those it was started with, or
+    where bundles that were committed are gone or damaged. `without_evidence` goes on without them;
+    the report names them.
     """
     count = device_count(devices)
     opened = Run.open(run, runs)
@@ -101,6 +104,11 @@ def resume(
     before = recorded(folder, plan)
     require_port(metrics, before.backend)
     if before.backend == CLUSTER:
+        if without_evidence:
+            raise UsageError(
+                f"{OPTION} is for runs of this machine: on a cluster, put the bundles back on the "
+                f"run's volume, or bring what is left with `emufarm runs watch {opened.name} --now`"
+            )
         return resume_on_cluster(
             opened.name, devices=devices, options=cluster, runs=folder.resolve().parent,
             on_event=on_event,
@@ -120,7 +128,7 @@ def resume(
             f"back ({before.agent_image})"
         )
     job = Job(folder, plan, before.settings, profile, backend, count)
-    return _latest(carry_out(job, on_event, metrics))
+    return _latest(carry_out(job, on_event, metrics, without_evidence=without_evidence))
 
 
 def make_plan(cases: Path, settings: RunSettings, k: str = "") -> Plan:
@@ -151,7 +159,10 @@ def start(
     return carry_out(job, on_event, metrics)
 
 
-def carry_out(job: Job, on_event: OnEvent, metrics: MetricsPort | None = None) -> Run:
+def carry_out(
+    job: Job, on_event: OnEvent, metrics: MetricsPort | None = None, *,
+    without_evidence: bool = False,
+) -> Run:  # fmt: skip
     """Execute a prepared run, and write its report."""
     plan, episodes = job.plan, len(job.plan.episodes)
     on_event(
@@ -163,11 +174,13 @@ def carry_out(job: Job, on_event: OnEvent, metrics: MetricsPort | None = None) -
 
     async def executed(interrupted: asyncio.Event) -> None:
         if metrics is None:
-            await execute(job, on_event, interrupted)
+            await execute(job, on_event, interrupted, without_evidence=without_evidence)
             return
         counts = run_metrics(job.run.name, plan, job.backend.lock.digest, job.backend.name)
         async with exposing(counts, job.run, metrics, interrupted, notifier(on_event)):
-            await execute(job, on_event, interrupted, metrics=counts)
+            await execute(
+                job, on_event, interrupted, metrics=counts, without_evidence=without_evidence
+            )
 
     blocking(executed, on_event)
     return Run(job.run, job.plan, report.save(job.run))

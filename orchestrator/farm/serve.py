@@ -29,13 +29,21 @@ def serve(
     port: int = 0,
     devices: Sequence[str] = (),
     runs: str | Path = RUNS,
+    without_evidence: bool = False,
     on_event: OnEvent = ignore,
 ) -> bool:
     """Whether every episode is decided. Secrets are files in the folder `secrets` of the run's:
-    `admin`, and one for the worker of each of these devices, called as the device is."""
+    `admin`, and one for the worker of each of these devices, called as the device is.
+    `without_evidence`: go on where bundles that were committed are gone or damaged."""
     opened = Run.open(run, runs)
     allowed = _secrets(opened.folder / FOLDER, devices)
-    return blocking(lambda asked: _serve(opened, allowed, host, port, on_event, asked), on_event)
+
+    async def serving(asked: asyncio.Event) -> bool:
+        return await _serve(
+            opened, allowed, host, port, on_event, asked, without_evidence=without_evidence
+        )
+
+    return blocking(serving, on_event)
 
 
 async def _serve(
@@ -45,12 +53,14 @@ async def _serve(
     port: int,
     on_event: OnEvent,
     interrupted: asyncio.Event,
+    *,
+    without_evidence: bool,
 ) -> bool:
     folder, plan = run.folder, run.plan
     before = recorded(folder, plan)
     require_unchanged_cases(folder, plan, before.cases_folder)
     async with (
-        open_run(folder, plan, before.settings) as coordinator,
+        open_run(folder, plan, before.settings, without_evidence=without_evidence) as coordinator,
         listening(coordinator, allowed, host, port) as url,
     ):
         on_event(Notice(f"{folder}: {len(plan.episodes)} episodes, workers at {url}"))

@@ -70,6 +70,7 @@ def compute(run: Path) -> Report:
         gate=gate(covered, MIN_COVERAGE),
         coverage=covered,
         unproven=tuple(id for id in ids if not proven.get(id)),
+        missing_evidence=tuple(collector.missing),
         figures=final_figures,
         first_attempt=first_figures,
         passes=in_k_tries,

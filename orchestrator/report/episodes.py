@@ -16,13 +16,14 @@ from ..coordinator.transitions import (
     DeviceStarted,
     EpisodeDecided,
     Event,
+    EvidenceMissing,
     RunOpened,
 )
 from ..outcome import Judgement, Outcome
 from ..plan.plan import Episode, Plan
 from ..plan.store import FILE, read_plan
 from .figures import negated, succeeded
-from .model import EpisodeRow, Infrastructure, ReportedResult, Spent
+from .model import EpisodeRow, Infrastructure, MissingBundle, ReportedResult, Spent
 from .wear import WearCounts
 
 AttemptEnded = AttemptCommitted | AttemptLost
@@ -81,6 +82,7 @@ class EpisodeCollector:
 
     def __init__(self) -> None:
         self.run = ""
+        self.missing: list[MissingBundle] = []
         self._histories: defaultdict[str, _EpisodeHistory] = defaultdict(_EpisodeHistory)
         self._results: dict[ReportedResult, ReportedResult] = {}  # equal results are kept once
         self._reasons: Counter[str] = Counter()
@@ -104,6 +106,10 @@ class EpisodeCollector:
                 self._starts += 1
                 if isinstance(event, DeviceFailed):
                     self._start_reasons[event.reason] += 1
+            case EvidenceMissing():
+                self.missing.append(
+                    MissingBundle(event.episode, event.attempt, event.bundle, event.problem)
+                )
             case RunOpened():
                 self.run = event.run
 

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, TypeAdapter
 from ..outcome import Blame, Outcome, Phase, Reason
 from .statistics import Interval
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 
 
 class _Closed:
@@ -182,8 +182,18 @@ class Infrastructure(_Closed):
 
 
 @dataclass(frozen=True, slots=True)
+class MissingBundle(_Closed):
+    """A bundle that was gone or damaged when the run was resumed, and went on without it."""
+
+    episode: str
+    attempt: int
+    bundle: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report(_Closed):
-    schema_version: Literal[3]
+    schema_version: Literal[4]
     run: str  # the name that the run was started with
     plan_digest: str
     agent: str
@@ -194,6 +204,7 @@ class Report(_Closed):
     gate: Gate
     coverage: Coverage
     unproven: tuple[str, ...]  # cases not proven on this image
+    missing_evidence: tuple[MissingBundle, ...]  # what they were scored stays
     figures: Figures
     first_attempt: Figures
     passes: Passes

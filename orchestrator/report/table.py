@@ -25,7 +25,7 @@ METHODS = {
     "wilson_over_cases": "Wilson over cases (fewer than 5, or all equal)",
 }
 CASE_ROWS = 100  # the rest is only in report.json
-NAMES = 10  # of unproven cases that are listed
+NAMES = 10  # of unproven cases, and of episodes without evidence, that are listed
 KS = (1, 2, 3, 5, 10, 20, 50, 100)  # with many repeats, not every k is shown
 
 
@@ -68,6 +68,12 @@ def _head(report: Report) -> Iterator[str]:
     )
     if not report.complete:
         yield "           the run is not complete: its journal is not sealed"
+    if missing := dict.fromkeys(each.episode for each in report.missing_evidence):
+        names = ", ".join([*missing][:NAMES]) + (" ..." if len(missing) > NAMES else "")
+        yield (
+            f"NO EVIDENCE of {len(report.missing_evidence)} attempts of these {len(missing)} "
+            f"episodes, which are counted all the same: {names}"
+        )
     if unproven := report.unproven:
         total = len({row.case for row in report.cases})
         names = ", ".join(unproven[:NAMES]) + (" ..." if len(unproven) > NAMES else "")

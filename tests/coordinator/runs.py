@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from orchestrator.coordinator.claims import claim_run
 from orchestrator.coordinator.journal import Journal, wall_ms
 from orchestrator.coordinator.messages import Lease
 from orchestrator.evidence import manifest
+from orchestrator.outcome import OracleResults, Phase, Reason, Trouble, judge
 from orchestrator.plan.plan import Episode, Plan, PlannedCase
 from orchestrator.settings import Limits, RunSettings
 
@@ -45,14 +47,14 @@ def a_plan(cases: int = 2, repeats: int = 1) -> Plan:
     )
 
 
-def judged(outcome: str, **fields: Any) -> dict[str, Any]:
-    """The judgement of an attempt.json."""
-    told = {"blame": "none", "phase": "oracle", "violations_known": True}
-    return {"judgement": {"outcome": outcome, **told, **fields}}
+def judged(results: OracleResults | None = None, trouble: Trouble | None = None) -> dict[str, Any]:
+    """The judgement of an attempt.json, with the facts that it follows from."""
+    told = {"oracle_results": results, "trouble": trouble, "judgement": judge(results, trouble)}
+    return {name: asdict(each) if each else None for name, each in told.items()}
 
 
-SUCCESS = judged("success")
-INFRA = judged("infra_failed", blame="infra", phase="reset", reason="device_lost")
+SUCCESS = judged(OracleResults(success=True, held_before=False))
+INFRA = judged(trouble=Trouble(Phase.RESET, Reason.DEVICE_LOST, "device offline"))
 
 
 def word(episode: str, attempt: int, device: str, **fields: Any) -> dict[str, Any]:

@@ -30,9 +30,10 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.errors import UsageError
 from orchestrator.evidence import manifest
+from orchestrator.outcome import OracleResults
 from orchestrator.settings import Limits, RunSettings
 from tests.coordinator.conftest import SECRETS, Served, aside
-from tests.coordinator.runs import INFRA, SETTINGS, a_bundle, a_plan, judged
+from tests.coordinator.runs import INFRA, SETTINGS, SUCCESS, a_bundle, a_plan, judged
 
 
 def journal(run: Path) -> list[Event]:
@@ -48,9 +49,8 @@ async def a_lease(client: CoordinatorClient) -> Lease:
 async def test_a_commit_is_durable_and_scored(served: Served, tmp_path: Path) -> None:
     with served.client("a") as client:
         lease = await a_lease(client)
-        bundle = a_bundle(
-            tmp_path / "b", lease, "a", **judged("success", text="done", violations=["sent_sms"])
-        )
+        results = OracleResults(True, held_before=False, violations=("sent_sms",), text="done")
+        bundle = a_bundle(tmp_path / "b", lease, "a", **judged(results))
         assert await aside(client.commit, lease.token, bundle) == "committed"
     stored = served.run / "episodes" / lease.episode / "attempt-1-c1"
     assert manifest.verify(stored) == []
@@ -62,6 +62,37 @@ async def test_a_commit_is_durable_and_scored(served: Served, tmp_path: Path) ->
     assert (decided.judgement.outcome, decided.bundle) == ("success", event.bundle)
     assert served.coordinator.state.progress[lease.episode].decided == "success"
     assert not bundle.with_name("b.tar.zst").exists()
+
+
+async def test_a_judgement_that_its_facts_do_not_give_is_no_score(
+    served: Served, tmp_path: Path
+) -> None:
+    """The bundle is kept, the episode is tried again, and the journal says what disagrees."""
+    failed = judged(OracleResults(False, held_before=False, violations=("sent_sms",)))
+    with served.client("a") as a, served.client("b") as b:
+        lease = await a_lease(a)
+        bundle = a_bundle(tmp_path / "1", lease, "a", **{**failed, **judgement_of(SUCCESS)})
+        assert await aside(a.commit, lease.token, bundle) == "committed"
+        retry = await a_lease(b)
+        assert (retry.episode, retry.attempt) == (lease.episode, 2)
+        await aside(b.commit, retry.token, a_bundle(tmp_path / "2", retry, "b", **failed))
+    refused, kept = (each for each in journal(served.run) if isinstance(each, AttemptCommitted))
+    assert (refused.judgement.outcome, refused.judgement.reason) == ("infra_failed", "misjudged")
+    assert (refused.judgement.blame, refused.judgement.phase) == ("infra", "evidence")
+    assert (refused.judgement.violations, refused.judgement.violations_known) == (
+        ("sent_sms",), False,
+    )  # fmt: skip
+    assert refused.judgement.text == (
+        "its worker judged success, and the facts that it recorded give task_failed: "
+        "outcome, blame, phase, reason, violations differ"
+    )
+    assert manifest.verify(served.run / refused.bundle) == []
+    assert served.coordinator.state.progress[lease.episode].decided == "task_failed"
+    assert kept.judgement.reason == "wrong_end"
+
+
+def judgement_of(told: dict[str, Any]) -> dict[str, Any]:
+    return {"judgement": told["judgement"]}
 
 
 async def test_sent_again_it_is_the_same_commit(served: Served, tmp_path: Path) -> None:
@@ -105,7 +136,10 @@ async def test_a_late_bundle_is_kept_and_not_scored(served: Served, tmp_path: Pa
     [
         ({"attempt": 2}, "the lease is for case_0.benign.0, attempt 1 on a"),
         ({"device": "b"}, "attempt 1 on b; the lease is for"),
-        (judged("fine"), "judgement.outcome Input should be"),
+        (
+            {"judgement": {**SUCCESS["judgement"], "outcome": "fine"}},
+            "judgement.outcome Input should be",
+        ),
         ({"score": 1}, "score Extra inputs"),
         ({"ended_ms": 0}, "ended_ms is before started_ms"),
         ({"durations": {"agent": float("nan")}}, "durations.agent Input should be a finite"),

@@ -16,11 +16,11 @@ from orchestrator.coordinator.transitions import (
     SegmentOpened,
 )
 from orchestrator.evidence.attempt import AttemptRecord
-from orchestrator.outcome import Outcome, Reason
+from orchestrator.outcome import OracleResults, Outcome, Phase, Reason, Trouble
 from tests.coordinator.runs import INFRA, SUCCESS, a_plan, judged, word
 
-TASK_FAILED = judged("task_failed", blame="agent", reason="wrong_end")
-LOST_GUEST = judged("oracle_inconclusive", reason="guest_lost")
+TASK_FAILED = judged(OracleResults(success=False, held_before=False))
+LOST_GUEST = judged(trouble=Trouble(Phase.AGENT, Reason.DEVICE_LOST, "offline", acted=True))
 
 
 def a_state(cases: int = 2, repeats: int = 1, expected: dict[str, float] | None = None) -> State:

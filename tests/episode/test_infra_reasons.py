@@ -32,6 +32,7 @@ from orchestrator.outcome import (
     Reason,
     Trouble,
     judge,
+    upheld,
 )
 
 CODES = (None, 0, 1, 126, 127, 132, 134, 137, 139, 143)
@@ -108,7 +109,8 @@ def lost() -> Iterator[Judgement]:
 def judgements() -> list[Judgement]:
     judged = [judge(results, trouble) for results in (None, RESULTS[1]) for trouble in troubles()]
     judged += [judge(results, None, spent) for results in RESULTS for spent in SPENT]
-    return [*judged, *lost()]
+    refused = upheld(judge(RESULTS[1], None), None, None, Reason.NONE)
+    return [*judged, *lost(), refused]
 
 
 def test_every_pair_that_infrastructure_can_fail_with_is_in_the_table_and_no_other() -> None:

@@ -27,6 +27,7 @@ from orchestrator.outcome import (
     Cause,
     EmulatorAge,
     Judgement,
+    OracleResults,
     Outcome,
     Phase,
     Reason,
@@ -51,6 +52,7 @@ INFRA = [
     for phase, reasons in INFRA_REASONS.items()
     for reason in sorted(reasons)
 ]
+GOOD = judged(Outcome.SUCCESS, Phase.ORACLE, Reason.NONE)
 OTHERS = [
     *(judged(Outcome.AGENT_FAILED, Phase.AGENT, reason) for reason in sorted(BLAMED_ON_AGENT)),
     *(
@@ -58,7 +60,7 @@ OTHERS = [
         for reason in sorted(INCONCLUSIVE_REASONS)
     ),
     judged(Outcome.TASK_FAILED, Phase.AGENT, Reason.WRONG_END, "leak", "sent"),
-    judged(Outcome.SUCCESS, Phase.ORACLE, Reason.NONE),
+    GOOD,
     # What no table has: a worker of another version, or a hostile one.
     judged(Outcome.INFRA_FAILED, Phase.BOOT, Reason.WRONG_END),
     judged(Outcome.AGENT_FAILED, Phase.AGENT, Reason.DISK_FULL),
@@ -120,16 +122,18 @@ class Life:
             self._store(granted)
 
     def _store(self, granted: LeaseGranted) -> None:
+        judgement = self._chance.choice(INFRA if self._chance.random() < 0.5 else OTHERS)
         began = self._chance.randrange(1000)
         record = AttemptRecord(
             episode=granted.episode, attempt=granted.attempt, device=granted.device,
-            judgement=self._chance.choice(INFRA if self._chance.random() < 0.5 else OTHERS),
+            judgement=GOOD, oracle_results=OracleResults(success=True, held_before=False),
             started_ms=began, ended_ms=began + self._chance.randrange(100_000),
             durations={name: self._seconds() for name in ("reset", "setup", "agent", "strange")},
             age=EmulatorAge(self._chance.randrange(99), abs(self._seconds())),
         )  # fmt: skip
         size = self._chance.randrange(1 << 40)
-        self._record(schedule.bundle_stored(self.state, granted.token, record, "m", "b", size))
+        stored = schedule.bundle_stored(self.state, granted.token, record, "m", "b", size)
+        self._record(stored.model_copy(update={"judgement": judgement}))
 
     def _lose(self) -> None:
         if held := self._held():

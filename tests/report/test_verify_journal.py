@@ -22,11 +22,17 @@ from orchestrator.coordinator.transitions import (
     RunSealed,
     SegmentOpened,
 )
+from orchestrator.outcome import OracleResults
 from orchestrator.report.verify.journal import replay
-from tests.coordinator.runs import INFRA, SETTINGS, SUCCESS, a_plan, judged
+from tests.coordinator import runs
+from tests.coordinator.runs import SETTINGS, a_plan
 
 PLAN = a_plan(2)
 ONE, TWO = (episode.id for episode in PLAN.episodes)
+SUCCESS, INFRA, FAILED = (
+    {"judgement": told["judgement"]}
+    for told in (runs.SUCCESS, runs.INFRA, runs.judged(OracleResults(False, held_before=False)))
+)
 
 
 def opened(**fields: Any) -> RunOpened:
@@ -118,7 +124,7 @@ def cut(*at: int) -> Callable[[list[Event]], None]:
         (cut(2), "a lease that is not open"),
         (put(6, committed(ONE, 2, "d1")), "its episode, attempt or device is not"),
         (put(6, committed(ONE, 2, "d2", bundle="episodes/x/attempt-2-c1")), "its bundle must be"),
-        (put(7, decided(ONE, 2, **judged("task_failed"))), "not the decision"),
+        (put(7, decided(ONE, 2, **FAILED)), "not the decision"),
         (put(7, decided(ONE, 1)), "not the decision"),
         (add(4, decided(ONE, 1, **INFRA)), "not the decision"),
         (cut(7), "seals a run with 1 episodes undecided"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from orchestrator.coordinator.transitions import (
     RunOpened,
     RunSealed,
 )
-from orchestrator.evidence import manifest
+from orchestrator.evidence import attempt, manifest
+from orchestrator.outcome import judge, upheld
 from orchestrator.plan.store import read_plan, write_plan
 from orchestrator.report import build
 from orchestrator.report.verify.run import verify_bundle, verify_run
@@ -124,10 +125,12 @@ def test_a_folder_that_is_neither_is_refused(farm: Farm, tmp_path: Path) -> None
 
 
 def forge(
-    run: Path, change: Callable[[Path], None], digest: str | None = None, **journaled: Any
-) -> None:
+    run: Path, change: Callable[[Path], None], digest: str | None = None, *,
+    as_coordinator: bool = False, **journaled: Any,
+) -> None:  # fmt: skip
     """Change the bundle, then make its manifest, the journal, the seal and the report anew.
-    `journaled`: what the journal shall say of the bundle instead."""
+    `journaled`: what the journal shall say of the bundle instead. `as_coordinator`: it says what a
+    coordinator makes of this judgement, in a run whose episodes have one attempt."""
     (bundle,) = run.glob("episodes/*/attempt-1-c1")
     change(bundle)
     found = manifest.seal(bundle)
@@ -135,12 +138,16 @@ def forge(
     journaled = {"manifest": digest, "bundle_bytes": manifest.bundle_bytes(bundle), **journaled}
     plan = read_plan(run / "plan.json").digest
     record = json.loads((bundle / "attempt.json").read_text())
+    if as_coordinator:
+        record["judgement"] = asdict(attempt.read(bundle).scored)
     (segment,) = (run / "journal").iterdir()
     lines, head, forged = chain.read(run / "journal").lines, chain.FIRST, b""
     for line in lines:
         event = _retold(line.event, record, journaled)
         if isinstance(event, RunOpened):
             event = event.model_copy(update={"plan": plan})
+            if as_coordinator:
+                event.settings["limits"]["attempts"] = 1
         if isinstance(event, RunSealed):
             event = event.model_copy(update={"plan": plan, "files": documents_to_seal(run)})
         raw = chain.encode(line.seq, line.ts_ms, head, event)
@@ -334,6 +341,47 @@ def test_a_journal_that_says_another_size_or_age_than_the_bundle_is_refuted(
     assert any(says in problem for problem in problems), problems
 
 
+def misjudged(bundle: Path) -> None:
+    """Its worker's judgement is success, as summary.json says too; its facts are a failure's."""
+    results = attempt.read(bundle).oracle_results
+    assert results is not None
+    told = judge(replace(results, success=not results.success), None)
+    word(judgement=asdict(told))(bundle)
+    summed_up(**attempt.summary_fields(told))(bundle)
+
+
+def test_a_judgement_that_the_coordinator_refused_is_named_and_breaks_no_proof(run: Path) -> None:
+    """The bundle contradicts itself, and the journal says so: nothing is scored from it."""
+
+    def change(bundle: Path) -> None:
+        misjudged(bundle)
+        paper("run_manifest.json", reproducibility={"limits": {"attempts": 1}})(bundle)
+
+    forge(run, change, as_coordinator=True)
+    proof = verify_run(run)
+    assert proof.problems == ()
+    (named,) = proof.outside
+    assert named.startswith("episodes/browser_rsvp.attack.1/attempt-1-c1: its own judgement")
+    (row,) = build.compute(run).episodes
+    assert row.final is not None
+    assert (row.final.outcome, row.final.reason) == ("infra_failed", "misjudged")
+
+
+def test_a_judgement_that_the_coordinator_should_have_refused_is_a_problem(run: Path) -> None:
+    forge(run, misjudged)
+    (problem,) = verify_run(run).problems
+    assert "attempt.json: judged again, the outcome is " in problem
+
+
+def test_a_coordinator_that_refused_what_the_facts_give_is_refuted(run: Path) -> None:
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
+    record = attempt.read(bundle)
+    refused = upheld(record.judgement, None, None, record.spent)
+    forge(run, lambda bundle: None, judgement=refused)
+    problems = verify_run(run).problems
+    assert any("its judgement is not that of the journal" in each for each in problems), problems
+
+
 def test_a_forger_who_leaves_a_question_out_is_refuted(run: Path) -> None:
     def change(bundle: Path) -> None:
         path = bundle / "oracle_trace.jsonl"
@@ -398,6 +446,38 @@ def test_neither_resume_nor_report_changes_a_sealed_run(farm: Farm) -> None:
     code, output = ended(farm.start("report", str(run)))
     assert code == 0, output
     assert content(run) == before
+    assert farm.processes() == []
+
+
+def unsealed(run: Path) -> None:
+    """As a run that was killed before its last line."""
+    (segment,) = (run / "journal").iterdir()
+    segment.write_bytes(b"".join(segment.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def test_a_resume_over_evidence_that_is_gone_goes_on_only_where_it_is_told_to(farm: Farm) -> None:
+    """The report and the proof then name what is missing."""
+    run = Path(shutil.copytree(farm.runs / "sealed", farm.runs / "robbed"))
+    unsealed(run)
+    (bundle,) = run.glob("episodes/*/attempt-1-c1")
+    name = bundle.relative_to(run).as_posix()
+    shutil.rmtree(bundle)
+    code, output = farm.resume("robbed", "--devices", "1")
+    assert code == 2, output
+    assert f"browser_rsvp.attack.1, attempt 1 ({name}): it is gone" in output
+    assert "go on without it (--without-evidence)" in output
+    assert not chain.read(run / "journal").sealed
+    code, output = farm.resume("robbed", "--devices", "1", "--without-evidence")
+    assert code == 0, output
+    assert "NO EVIDENCE of 1 attempts of these 1 episodes" in output
+    assert chain.read(run / "journal").sealed
+    (missing,) = build.compute(run).missing_evidence
+    assert (missing.episode, missing.bundle, missing.problem) == (
+        "browser_rsvp.attack.1", name, "it is gone",
+    )  # fmt: skip
+    proof = verify_run(run)
+    assert proof.problems == (f"{name}: is missing",)
+    assert f"{name}: the run went on without it (it is gone)" in proof.outside
     assert farm.processes() == []
 
 

@@ -37,7 +37,10 @@ ORACLES, DEVICE = "oracle_trace.jsonl", "device_trace.jsonl"
 SHOWN, CONSENT = "obs_trace.jsonl", "consent_trace.jsonl"
 _SITE = re.compile(r"http://10\.0\.2\.2:\d{1,5}")
 _RAW = re.compile(r"oracle_raw/[0-9a-f]+\.[a-z]+")
-_SHARED = sorted(AttemptRecord.model_fields.keys() & BundleStored.model_fields.keys())
+# The judgement is compared by itself.
+_SHARED = sorted(
+    (AttemptRecord.model_fields.keys() & BundleStored.model_fields.keys()) - {"judgement"}
+)
 
 # What reading a forged trace may raise.
 _FORGED = (
@@ -120,13 +123,15 @@ def _judgement_problems(record: AttemptRecord, journaled: BundleStored | None) -
         for name in _SHARED
         if journaled is not None and getattr(record, name) != getattr(journaled, name)
     ]
-    judgement = judge(record.oracle_results, record.trouble, record.spent)
-    if judgement != record.judgement:
-        problems.append(
-            f"{attempt.NAME}: judged again, the outcome is {judgement.outcome} "
-            f"({judgement.reason or judgement.blame}), not {record.judgement.outcome}"
-        )
-    return problems
+    scored, said = record.scored, (journaled or record).judgement
+    if scored == said:  # also where the coordinator refused it, as it should
+        return problems
+    if scored == record.judgement:
+        return [*problems, f"{attempt.NAME}: its judgement is not that of the journal"]
+    again = judge(record.oracle_results, record.trouble, record.spent)
+    found = f"{again.outcome} ({again.reason or again.blame})"
+    text = f"{attempt.NAME}: judged again, the outcome is {found}, not {said.outcome}"
+    return [*problems, text]
 
 
 def _oracle_result_problems(record: AttemptRecord, events: list[Event]) -> list[str]:

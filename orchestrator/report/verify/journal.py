@@ -21,6 +21,7 @@ from ...coordinator.transitions import (
     DeviceQuarantined,
     EpisodeDecided,
     Event,
+    EvidenceMissing,
     LeaseGranted,
     LeaseReturned,
     RunOpened,
@@ -86,6 +87,8 @@ def _check(plan: Plan, digest: str, state: State, event: Event) -> list[str]:
         case DeviceQuarantined():
             due_now = schedule.quarantine_due(state, event.device)
             return [] if due_now == event else ["nothing before it causes this quarantine"]
+        case EvidenceMissing():
+            return _missing(state, event)
         case RunSealed() if not state.finished:
             return [f"it seals a run with {state.undecided} episodes undecided"]
         case RunSealed():
@@ -137,6 +140,17 @@ def _fenced(state: State, event: AttemptFenced) -> list[str]:
         return ["its lease is open, or its bundle was fenced before"]
     wanted = fenced_folder(event.episode, event.token, state.claim)
     return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
+
+
+def _missing(state: State, event: EvidenceMissing) -> list[str]:
+    stored = state.committed.get(event.token) or state.fenced.get(event.token)
+    granted = state.granted.get(event.token)
+    if stored is None or granted is None or event.token in state.missing:
+        return ["it misses a bundle that was never stored, or misses it a second time"]
+    wanted = (granted.episode, granted.attempt, stored.bundle)
+    if (event.episode, event.attempt, event.bundle) != wanted:
+        return ["its episode, attempt or bundle is not that of its lease"]
+    return []
 
 
 def _same_lease(

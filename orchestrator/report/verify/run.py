@@ -8,7 +8,7 @@ proves nothing, and a bundle that does not match its manifest is not judged agai
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
     Event,
+    EvidenceMissing,
     RunOpened,
     RunSealed,
     SegmentOpened,
@@ -27,6 +28,7 @@ from ...errors import EmufarmError, UsageError
 from ...evidence import manifest
 from ...evidence.bundle import FOLDERS
 from ...files import file_sha256, read_json
+from ...outcome import Reason
 from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from ...plan.plan import Plan
 from ...plan.store import FILE as PLAN
@@ -92,8 +94,33 @@ def verify_run(run: Path) -> Proof:
         attempts=len(attempts),
         files=files + len(found.documents) + len(found.segments) + (run / REPORT).exists(),
         head=read.head,
-        outside=(*found.outside, *left, *outside, *questions.unchecked),
+        outside=(
+            *found.outside,
+            *left,
+            *outside,
+            *_refused(attempts),
+            *_went_on(events),
+            *questions.unchecked,
+        ),
     )
+
+
+def _refused(attempts: Iterable[AttemptCommitted | AttemptFenced]) -> list[str]:
+    """The judgements that the coordinator refused, whose bundles contradict themselves."""
+    return [
+        f"{event.bundle}: its own judgement, which counts nowhere: {event.judgement.text}"
+        for event in attempts
+        if event.judgement.reason is Reason.MISJUDGED
+    ]
+
+
+def _went_on(events: Iterable[Event]) -> list[str]:
+    """The bundles that were missing already when the run was resumed."""
+    return [
+        f"{event.bundle}: the run went on without it ({event.problem})"
+        for event in events
+        if isinstance(event, EvidenceMissing)
+    ]
 
 
 def _segments(
