@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simphone.defects import DEFECTS
+from simphone.faults.table import FAULTS
 from simphone.options import READERS, OptionError, Options, parse
 
 BAKED = (
@@ -51,10 +51,17 @@ def test_no_snapshot_means_neither_load_nor_save() -> None:
     assert options.no_snapshot_save
 
 
-def test_properties_and_defects_add_up() -> None:
-    options = parse(["-prop", "a=1", "-prop", "b=x=y", "-sim-fault", next(iter(DEFECTS))])
+def test_properties_and_faults_add_up() -> None:
+    options = parse(
+        ["-prop", "a=1", "-prop", "b=x=y", "-sim-fault", "anr,after=2", "-sim-fault", "anr"]
+    )
     assert options.props == (("a", "1"), ("b", "x=y"))
-    assert options.defects == (next(iter(DEFECTS)),)
+    assert [(order.fault, order.after) for order in options.faults] == [
+        (FAULTS["anr"], 2),
+        (FAULTS["anr"], 0),
+    ]
+    assert not options.arming
+    assert parse(["-sim-faults"]).arming
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,8 @@ def test_properties_and_defects_add_up() -> None:
         (["-ports", "5554,5554"], "two different ports"),
         (["-memory", "-1"], "option -memory must be followed by an integer"),
         (["-prop", "x"], "option -prop must be followed by <name>=<value>"),
-        (["-sim-fault", "nope"], "option -sim-fault knows no 'nope'; it knows: exit-code-lost"),
+        (["-sim-fault", "nope"], "option -sim-fault: there is no fault 'nope', only: start-lock, "),
+        (["-sim-fault", "anr,after=x"], "option -sim-fault: after must be a number from 0 to"),
         (["-wipe-data", "-snapshot", "t"], "-wipe-data cannot be used with -snapshot"),
     ],
 )

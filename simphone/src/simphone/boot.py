@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 PERSISTENT = "/data/property/persistent_properties"
 # Seconds from each step to the next.
 ZYGOTE_S, FRAMEWORK_S, HOME_S, COMPLETED_S, ANIMATION_S = 0.02, 0.06, 0.04, 0.02, 0.02
+# How long a boot that loops stays up before it begins anew.
+LOOP_S = 1.0
 
 # What init starts, with the user it runs as and the service it is known by.
 _DAEMONS = (
@@ -84,6 +86,7 @@ def forget(world: World) -> None:
     """The guest's memory is gone; what was set to persist is on its disk."""
     world.background.cancel_all()
     world.databases.close()
+    world.disk.full = False
     world.packages.forget()
     world.effects.load([])
     world.properties.clear()
@@ -182,7 +185,8 @@ def _framework(world: World, args: dict[str, Json]) -> None:
 
 def _home(world: World, args: dict[str, Json]) -> None:
     system.show_home(world)
-    world.effects.later(world.noise.stretch(COMPLETED_S), "boot.completed")
+    step = world.faults.at("boot.next", "boot.completed")
+    world.effects.later(world.noise.stretch(COMPLETED_S), step)
 
 
 def _completed(world: World, args: dict[str, Json]) -> None:
@@ -200,10 +204,26 @@ def _animation_ends(world: World, args: dict[str, Json]) -> None:
     world.properties.force("init.svc.bootanim", "stopped")
 
 
+def _hangs(world: World, args: dict[str, Json]) -> None:
+    world.logcat.write("ActivityManager", "Slow operation: waiting for BOOT_COMPLETED", level="W")
+
+
+def _loops(world: World, args: dict[str, Json]) -> None:
+    world.effects.later(LOOP_S, "boot.again")
+
+
+def _again(world: World, args: dict[str, Json]) -> None:
+    world.control.reboot()
+
+
 EFFECTS = {
     "boot.zygote": _zygote,
     "boot.framework": _framework,
     "boot.home": _home,
     "boot.completed": _completed,
     "boot.animation_ends": _animation_ends,
+    # Where a planted fault leads instead of to boot.completed.
+    "boot.hangs": _hangs,
+    "boot.loops": _loops,
+    "boot.again": _again,
 }

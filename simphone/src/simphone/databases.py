@@ -63,10 +63,12 @@ class Databases:
 
     def execute(self, path: str, sql: str, args: Sequence[Any] = ()) -> int:
         """Rows touched."""
+        self._need_room()
         return self.connect(path).execute(sql, args).rowcount
 
     def insert(self, path: str, table: str, values: Row, key: str = "_id") -> int:
         """A new row with the next id (jumping where the phone is noisy); returns the id."""
+        self._need_room()
         connection = self.connect(path)
         if values.get(key) is None:
             top = max(self._top(connection, table, key), self._used(connection, table))
@@ -76,6 +78,12 @@ class Databases:
         sql = f"INSERT INTO {table} ({names}) VALUES ({marks})"
         connection.execute(sql, tuple(values.values()))
         return int(values[key])
+
+    def _need_room(self) -> None:
+        if self._disk.full:
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
 
     @staticmethod
     def _top(connection: sqlite3.Connection, table: str, key: str) -> int:

@@ -93,6 +93,12 @@ class Disk:
         self.userdata = userdata  # guest /data and /tmp live in here
         self.system = system  # guest /system, read only
         self.virtual: dict[str, Callable[[], bytes]] = {}
+        self.full = False  # nothing more can be written, until a boot or a load
+
+    def need_room(self, path: str) -> None:
+        """OSError where there is none for anything new."""
+        if self.full:
+            raise failure(errno.ENOSPC, path)
 
     def canonical(self, path: str, cwd: str = "/", *, follow: bool = True) -> str:
         """The path without mounts, dots and links (`follow=False` keeps a last link)."""
@@ -252,6 +258,7 @@ class Disk:
         host = self.writable(path, uid, cwd)
         if host.is_dir():
             raise failure(errno.EISDIR, path)
+        self.need_room(path)
         flags = os.O_WRONLY | os.O_CREAT
         flags |= os.O_APPEND if append else 0 if keep else os.O_TRUNC
         return self._opened(self.canonical(path, cwd), path, flags, "ab" if append else "wb")

@@ -20,10 +20,11 @@ from pathlib import Path
 
 from .avd import Avd
 from .console.token import ensure_token, token_path
+from .faults.start import StartFailure, start
 from .lock import AvdLock, InUse
 from .options import BANNER, FIRST_PORT, LAST_PORT, VERSION, Options
 from .phone import Phone
-from .snapshots import FULL, SnapshotError, Snapshots, listing
+from .snapshots import FULL, MISSING, SnapshotError, Snapshots, listing
 from .tree import copy_tree
 
 # No file of the guest grows beyond its disk; what is written past that fails with EFBIG.
@@ -99,10 +100,15 @@ def run(options: Options, avd: Avd, environ: Mapping[str, str]) -> int:
     log("INFO", BANNER)
     log("INFO", "This is the simulated phone of emufarm; not Google's emulator.")
     try:
+        start(options.faults, avd.name)
         with _disk(options, avd) as userdata:
             if shutil.disk_usage(userdata.parent).free < ROOM:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             return asyncio.run(_serve(options, avd, userdata, environ))
+    except StartFailure as failure:
+        for level, text in failure.lines:
+            log(level, text)
+        return 1
     except InUse:
         log("ERROR", "Running multiple emulators with the same AVD")
         log("ERROR", "is an experimental feature.")
@@ -172,8 +178,8 @@ async def _serve(options: Options, avd: Avd, userdata: Path, environ: Mapping[st
 def _start(phone: Phone) -> bool:
     """From a snapshot where one is asked for, else cold; False where it must be and cannot."""
     options, tag = phone.options, phone.options.snapshot
-    wanted = tag and not options.no_snapshot_load and not options.change_locale
-    if wanted:
+    wanted = bool(tag) and not options.no_snapshot_load and not options.change_locale
+    if wanted and phone.world.faults.at("start.snapshot", tag):
         log("INFO", f"Loading snapshot '{tag}'...")
         try:
             phone.restore_at_start(tag)
@@ -188,7 +194,8 @@ def _start(phone: Phone) -> bool:
                     f"Failed to load snapshot, because '{error.reason}'; "
                     "Emulator will delete existing snapshot and exit.",
                 )
-                if tag in phone.snapshots.tags() and not options.read_only:
+                found = error.reason != MISSING and tag in phone.snapshots.tags()
+                if found and not options.read_only:
                     phone.snapshots.delete(tag)
                 return False
             log("WARNING", f"starting from scratch. Reason: {error.reason}")

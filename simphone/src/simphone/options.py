@@ -2,7 +2,7 @@
 
 Options that steer what a simulated phone does not have (window, sound, GPU, cameras) are taken
 and forgotten; an option the emulator does not know is refused in the emulator's own words. Only
-the three that begin with `-sim-` are not Google's.
+those that begin with `-sim-` are not Google's.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .defects import DEFECTS
+if TYPE_CHECKING:
+    from .faults.order import FaultOrder
+
 
 FIRST_PORT, LAST_PORT = 5554, 5682
 VERSION, BUILD = "35.6.11.0", "13610412"  # of the emulator that this one stands in for
@@ -47,7 +49,8 @@ class Options:
     check_snapshot: str = ""
     seed: int = 0
     noise: int | None = None
-    defects: tuple[str, ...] = ()
+    faults: tuple[FaultOrder, ...] = ()  # armed from the start
+    arming: bool = False  # the console may arm others
 
 
 Words = Iterator[str]
@@ -120,11 +123,16 @@ def _prop(options: Options, name: str, words: Words) -> Options:
     return replace(options, props=(*options.props, (key, value)))
 
 
-def _defect(options: Options, name: str, words: Words) -> Options:
-    defect = _value(name, words)
-    if defect not in DEFECTS:
-        raise OptionError(f"option {name} knows no {defect!r}; it knows: {', '.join(DEFECTS)}")
-    return replace(options, defects=(*options.defects, defect))
+def _fault(options: Options, name: str, words: Words) -> Options:
+    # Imported here because everybody else who asks for the version would wait for them.
+    from .faults.order import BadOrder
+    from .faults.table import ordered
+
+    try:
+        order = ordered(_value(name, words).split(","))
+    except BadOrder as error:
+        raise OptionError(f"option {name}: {error}") from error
+    return replace(options, faults=(*options.faults, order))
 
 
 READERS: dict[str, Reader] = {
@@ -156,7 +164,8 @@ READERS: dict[str, Reader] = {
     "-check-snapshot-loadable": _text("check_snapshot", mode="check"),
     "-sim-seed": _integer("seed", 0, 2**63 - 1),
     "-sim-noise": _integer("noise", 0, 2**63 - 1),
-    "-sim-fault": _defect,
+    "-sim-fault": _fault,
+    "-sim-faults": _flag(arming=True),
     **{name: _flag() for name in _IGNORED_FLAGS},
     **{name: lambda options, name, words: (_value(name, words), options)[1]
        for name in _IGNORED_VALUES},

@@ -15,21 +15,21 @@ from typing import Any
 
 from . import boot, crash, procfs, system
 from .adbd.announce import announce
+from .adbd.handshake import Reception
 from .adbd.server import Adbd
 from .adbd.shell_protocol import RunShell
 from .avd import Avd, write_ini
 from .console.server import Console
-from .defects import planted
 from .disk import Disk
 from .effect_table import HANDLERS
-from .faults import Faults
+from .faults.order import FaultOrder
+from .faults.shell import failing
 from .noise import Noise
 from .options import VERSION, Options
 from .programs import table
 from .services.settings import ADB_ENABLED
 from .snapshots import SnapshotError, Snapshots, recover_userdata
 from .state import Json
-from .streams import Sink
 from .ui.screen import App
 from .world import World
 
@@ -44,24 +44,6 @@ OFFER_EVERY_S = 0.05
 OFFERS = 20
 
 Log = Callable[[str, str], None]
-
-
-class _Stdout:
-    """A command's output on its way to adb: the fault point `shell.stdout`."""
-
-    def __init__(self, world: World, sink: Sink) -> None:
-        self._world = world
-        self._sink = sink
-
-    async def write(self, data: bytes) -> None:
-        await self._sink.write(self._world.faults.at("shell.stdout", data))
-
-
-def _with_faults(run_shell: RunShell) -> RunShell:
-    async def run(world: World, script: str, *, stdout: Sink, **rest: Any) -> int:
-        return await run_shell(world, script, stdout=_Stdout(world, stdout), **rest)
-
-    return run
 
 
 class Phone:
@@ -85,7 +67,7 @@ class Phone:
         self.running = True
         self.loaded = ""  # the tag of the last snapshot that was loaded
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._log = log
+        self.log = log
         self._token_file = token_file
         self._server_port = server_port
         self._started_s = time.monotonic()
@@ -102,9 +84,11 @@ class Phone:
             Disk(userdata, avd.system),
             apps,
             noise=Noise(options.noise),
-            faults=Faults(planted(options.defects)),
         )
         self.world.control = self
+        for order in options.faults:
+            if order.point != "start":
+                self.arm(order)
         own = {"boot.completed": self._completed, "adbd.switch": self._switch_due}
         self.world.effects.bind(self.world, {**HANDLERS, **own})
         self.world.settings.watch("global", ADB_ENABLED, self._adb_setting_written)
@@ -120,7 +104,7 @@ class Phone:
             self.world,
             options.adb_port,
             skip_auth=options.skip_adb_auth,
-            run_shell=_with_faults(run_shell),
+            run_shell=failing(run_shell),
         )
         self.console = Console(self, options.console_port, token_file)
 
@@ -165,7 +149,7 @@ class Phone:
             async with asyncio.timeout(STOP_S):
                 await asyncio.gather(self.console.stop(), self.adbd.stop())
         except TimeoutError:
-            self._log("WARNING", "a program of the guest did not end in time")
+            self.log("WARNING", "a program of the guest did not end in time")
         boot.store_persistent(self.world)
         self.world.databases.close()
 
@@ -184,6 +168,20 @@ class Phone:
     def quit(self, code: int) -> None:
         if not self.exited.done():
             self.exited.set_result(code)
+
+    # The tester's side
+
+    def arm(self, order: FaultOrder) -> None:
+        self.world.faults.arm(order, order.fault.make(self, order))
+
+    def cut_adb(self) -> None:
+        """adb loses the phone and finds it again."""
+        self.turn_away(Reception.DEVICE)
+
+    def turn_away(self, reception: Reception) -> None:
+        """adb loses the phone, and is received so when it connects again."""
+        self.adbd.turn_away(reception)
+        self._spawn(self._offer_again())
 
     # The console's side
 
@@ -224,7 +222,7 @@ class Phone:
             if not self.running:
                 self.running = True
                 self.adbd.resume()
-        self._log("INFO", f"Successfully loaded snapshot '{tag}'")
+        self.log("INFO", f"Successfully loaded snapshot '{tag}'")
         self._spawn(self._offer_again())
 
     def heartbeat(self) -> int:
@@ -242,6 +240,7 @@ class Phone:
         system.hang_up(self.world)
         self.world.clock.offset_s += self.world.noise.clock_drift_s()
         self._follow_adb_setting()
+        self.world.faults.at("snapshot.loaded", tag)
 
     def _boot(self) -> None:
         boot.power_on(self.world, self._firmware())
@@ -295,12 +294,13 @@ class Phone:
                 new.write_text(str(self._boots))
                 new.replace(path)
             except OSError as error:  # a full disk; this process still knows the number
-                self._log("WARNING", f"cannot count the boot in {path}: {error.strerror}")
+                self.log("WARNING", f"cannot count the boot in {path}: {error.strerror}")
         return self._boots
 
     def _completed(self, world: World, args: dict[str, Json]) -> None:
         HANDLERS["boot.completed"](world, args)
-        self._log("INFO", f"Boot completed in {self.elapsed_ms()} ms")
+        self.log("INFO", f"Boot completed in {self.elapsed_ms()} ms")
+        world.faults.at("boot.completed", None)
         if self.options.delay_adb:
             self.adbd.resume()
 
@@ -349,5 +349,5 @@ class Phone:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._log("FATAL", f"the simulated phone is broken: {error!r}")
+            self.log("FATAL", f"the simulated phone is broken: {error!r}")
             self.quit(1)

@@ -202,7 +202,7 @@ class Snapshots:
 
     def prepare(self, tag: str, world: World) -> Prepared:
         """Everything read and proven, beside the living world; SnapshotError leaves no trace."""
-        metadata = self.check(tag)
+        metadata = self.check(world.faults.at("snapshot.prepare", tag))
         memory = self._memory(tag)
         new = world.disk.userdata.with_name(NEW)
         try:

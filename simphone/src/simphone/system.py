@@ -61,6 +61,7 @@ _SERVICES: tuple[tuple[str, str], ...] = (
     ("wifi", "android.net.wifi.IWifiManager"),
     ("window", "android.view.IWindowManager"),
 )
+SERVICE_NAMES = frozenset(name for name, _ in _SERVICES)
 # Published by native daemons, so there while the framework is not.
 _NATIVE: tuple[tuple[str, str], ...] = (
     ("SurfaceFlinger", "android.ui.ISurfaceComposer"),
@@ -90,6 +91,12 @@ def framework_up(world: World) -> bool:
 def services(world: World) -> list[tuple[str, str]]:
     """What `service list` shows now."""
     return sorted(_NATIVE + _SERVICES) if framework_up(world) else sorted(_NATIVE)
+
+
+def has_service(world: World, name: str) -> bool:
+    """Whether a look for this service finds it now."""
+    known = name in (known for known, _ in services(world))
+    return known and world.faults.at("service", name) == name
 
 
 def start_zygote(world: World) -> None:
@@ -157,13 +164,13 @@ def hang_up(world: World) -> None:
             world.processes.end(process.pid)
 
 
-def restart_framework(world: World) -> None:
+def restart_framework(world: World, after_s: float = RESTART_S) -> None:
     """system_server died: apps are gone now, and a new one comes up a moment later.
 
     sys.boot_completed stays 1, which is why it proves nothing about the services.
     """
     stop_framework(world)
-    world.effects.later(world.noise.stretch(RESTART_S), "framework.start")
+    world.effects.later(world.noise.stretch(after_s), "framework.start")
 
 
 def _framework_start(world: World, args: dict[str, Json]) -> None:

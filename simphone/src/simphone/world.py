@@ -15,7 +15,7 @@ from .clock import Clock
 from .databases import Databases
 from .disk import Disk
 from .effects import Effects
-from .faults import Faults
+from .faults.seam import Faults
 from .logcat import Logcat
 from .noise import Noise
 from .processes import Processes
@@ -85,6 +85,7 @@ class World:
         """The disk half must be in place already."""
         self.background.cancel_all()
         self.packages.forget()
+        self.disk.full = False
         self.boot_id = str(state["boot_id"])
         for name, part in self._parts().items():
             part.load(state[name])

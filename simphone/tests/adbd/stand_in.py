@@ -21,7 +21,7 @@ from simphone.adbd.packets import CNXN, HEADER, HEADER_SIZE, OKAY, OPEN, Header
 from simphone.adbd.server import Adbd
 from simphone.adbd.shell_protocol import RunShell
 from simphone.disk import Disk
-from simphone.faults import Faults
+from simphone.faults.seam import Faults
 from simphone.streams import Sink, Source
 from simphone.world import World
 from tests.ports import even_port

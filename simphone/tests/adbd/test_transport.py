@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from simphone.adbd import packets
+from simphone.adbd.handshake import Reception
 from simphone.adbd.packets import CLSE, CNXN, OKAY, OPEN, WRTE
-from simphone.faults import Faults
+from simphone.faults.seam import Faults
 from simphone.shell.interpreter import run_script
 from tests.adbd.stand_in import AdbServer, Phone, raw_host, running_phone
 
@@ -219,7 +220,7 @@ async def test_a_small_host_gets_small_packets(phone: Phone) -> None:
 async def test_a_fault_can_leave_a_host_without_an_answer(
     tmp_path: Path, server: AdbServer
 ) -> None:
-    faults = Faults({"adbd.accept": lambda _: False})
+    faults = Faults({"adbd.accept": lambda _: Reception.OFFLINE})
     running = running_phone(tmp_path, server, faults=faults)
     async with running as phone, raw_host(phone.adbd.port) as host:
         with pytest.raises(TimeoutError):
@@ -227,7 +228,7 @@ async def test_a_fault_can_leave_a_host_without_an_answer(
 
 
 async def test_a_fault_can_hang_up_on_a_host(tmp_path: Path, server: AdbServer) -> None:
-    def refuse(value: bool) -> bool:
+    def refuse(value: Reception) -> Reception:
         raise ConnectionResetError("planted")
 
     faults = Faults({"adbd.accept": refuse})

@@ -35,10 +35,14 @@ class Phone:
     server: AdbServer
     serial: str
 
+    @property
+    def env(self) -> dict[str, str]:
+        return {**self.server.env, "ANDROID_SERIAL": self.serial}
+
     def adb(self, *words: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [adbutils.adb_path(), *words],
-            env={**self.server.env, "ANDROID_SERIAL": self.serial},
+            env=self.env,
             input=stdin,
             capture_output=True,
             timeout=PATIENCE_S,
@@ -75,12 +79,12 @@ class Phone:
 
 
 @contextmanager
-def started(server: AdbServer, avds: Path) -> Iterator[Phone]:
+def started(server: AdbServer, avds: Path, *argv: str) -> Iterator[Phone]:
     port = even_port()
     create_avd(avds, f"phone-{port}")
     command = [sys.executable, "-m", "simphone", "-avd", f"phone-{port}", "-port", str(port)]
     process = subprocess.Popen(
-        [*command, "-no-window", "-skip-adb-auth"],
+        [*command, "-no-window", "-skip-adb-auth", *argv],
         env={**server.env, "ANDROID_AVD_HOME": str(avds)},
         stdout=subprocess.DEVNULL,
     )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simphone.faults import Faults
+from simphone.faults.seam import Faults
 from simphone.providers import contacts, media, sms
 from simphone.world import World
 from tests.phone import Answer, phone, run

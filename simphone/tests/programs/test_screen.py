@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from PIL import Image
 
 from simphone import system
-from simphone.faults import Faults
+from simphone.faults.seam import Faults
 from tests.programs.terminal import Terminal
 
 DUMPED = "UI hierchary dumped to: "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simphone.faults import Faults
+from simphone.faults.seam import Faults
 from simphone.world import World
 from tests.phone import Answer, phone, run
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simphone.faults import Faults
+from simphone.faults.seam import Faults
 from simphone.processes import SHELL
 from simphone.shell.interpreter import run_script
 from simphone.streams import Collected, Fixed, Pipe

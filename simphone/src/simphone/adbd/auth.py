@@ -61,8 +61,10 @@ def parse_key(line: str) -> PublicKey | None:
     return PublicKey(number, exponent)
 
 
-def known_keys(disk: Disk) -> Iterable[PublicKey]:
+def known_keys(disk: Disk | None) -> Iterable[PublicKey]:
     """The keys in the guest's file, read anew: a snapshot load may have changed it."""
+    if disk is None:
+        return ()
     try:
         text = disk.read(KEYS_FILE, 0).decode("ascii", "replace")
     except FileNotFoundError:
@@ -73,8 +75,8 @@ def known_keys(disk: Disk) -> Iterable[PublicKey]:
 class Challenge:
     """The tokens of one connection: each is good for one answer."""
 
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
+    def __init__(self, disk: Disk | None) -> None:
+        self._disk = disk  # with the keys that are known; None: none is
         self._token = b""
 
     def token(self) -> bytes:

@@ -132,6 +132,7 @@ def _cleared(disk: Disk, path: str, uid: int, what: str) -> Path:
         host = disk.writable(path, uid, follow=False)
         if disk.exists(path, uid) and disk.entry(path, uid, follow=False).is_dir:
             raise failure(errno.EISDIR, path)
+        disk.need_room(path)
     except OSError as error:
         raise failed(what, error) from error
     try:

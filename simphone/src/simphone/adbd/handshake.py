@@ -20,6 +20,14 @@ class State(enum.Enum):
     ONLINE = "is served"
 
 
+class Reception(enum.Enum):
+    """How a host that connects is received, by the state in which adb lists the phone then."""
+
+    DEVICE = "device"
+    OFFLINE = "offline"  # not answered
+    UNAUTHORIZED = "unauthorized"  # whatever its key
+
+
 class Handshake:
     """Each packet of the peer changes the state and may have an answer."""
 

@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from .auth import Challenge
+from .handshake import Reception
 from .services import Services
 from .shell_protocol import RunShell
 from .transport import Connection, Handler
@@ -44,6 +45,7 @@ class Adbd:
         self._connections: dict[Connection, None] = {}  # the oldest first
         self._leaving: set[asyncio.Task[None]] = set()
         self._paused = False
+        self._next = Reception.DEVICE  # of whoever connects next
         self.enabled = True
 
     @property
@@ -71,6 +73,11 @@ class Adbd:
         for connection in tuple(self._connections):
             self._leave(connection)
             connection.drop()
+
+    def turn_away(self, reception: Reception) -> None:
+        """The host sees the device go, and is received so when it connects again."""
+        self._next = reception
+        self.drop_all()
 
     async def settled(self) -> None:
         """Wait until nothing runs on behalf of dropped connections."""
@@ -108,19 +115,22 @@ class Adbd:
 
     # -- what a connection asks
 
-    def welcome(self) -> bool:
+    def welcome(self) -> Reception:
         if len(self._connections) > MAX_CONNECTIONS:
             # The newcomer has said nothing yet either, so there always is one.
             silent = next(known for known in self._connections if not known.introduced)
             del self._connections[silent]
             silent.drop(f"there are {MAX_CONNECTIONS} connections already")
-        return self._world.faults.at("adbd.accept", True)
+        reception, self._next = self._next, Reception.DEVICE
+        return self._world.faults.at("adbd.accept", reception)
 
     def banner(self) -> bytes:
         facts = [f"{name}={self._world.properties.get(name)};" for name in INTRODUCED]
         return f"device::{''.join(facts)}features={','.join(FEATURES)}".encode()
 
-    def challenge(self) -> Challenge | None:
+    def challenge(self, reception: Reception) -> Challenge | None:
+        if reception is Reception.UNAUTHORIZED:
+            return Challenge(None)
         return None if self._skip_auth else Challenge(self._world.disk)
 
     def service(self, name: str, connection: Connection) -> Handler | None:

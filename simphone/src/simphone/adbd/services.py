@@ -54,7 +54,8 @@ class Services:
         if kind == "exec" and argument:
             return self._exec(ShellRequest(argument))
         if service == "sync:":
-            return lambda stream: serve_sync(stream, self._world.disk, self.uid)
+            world = self._world
+            return lambda stream: serve_sync(stream, world.disk, self.uid, world.faults)
         if name in self._spoken:
             return self._speak(name, argument)
         if name == "reboot":

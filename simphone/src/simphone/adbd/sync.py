@@ -14,6 +14,7 @@ import struct
 from collections.abc import Callable
 
 from ..disk import Disk
+from ..faults.seam import Faults
 from . import guest_files
 from .guest_files import Failed
 from .stream import Stream
@@ -28,8 +29,8 @@ FLAGS = struct.Struct("<4sI")
 MODE_AND_FLAGS = struct.Struct("<4sII")
 
 
-async def serve_sync(stream: Stream, disk: Disk, uid: int) -> None:
-    session = Session(stream, disk, uid)
+async def serve_sync(stream: Stream, disk: Disk, uid: int, faults: Faults) -> None:
+    session = Session(stream, disk, uid, faults)
     try:
         while await session.command():
             pass
@@ -40,10 +41,11 @@ async def serve_sync(stream: Stream, disk: Disk, uid: int) -> None:
 
 
 class Session:
-    def __init__(self, stream: Stream, disk: Disk, uid: int) -> None:
+    def __init__(self, stream: Stream, disk: Disk, uid: int, faults: Faults) -> None:
         self._stream = stream
         self._disk = disk
         self._uid = uid
+        self._faults = faults
         self._incoming = False  # the host is in the middle of a file
         self._unread = 0  # bytes still to come of a DATA message
 
@@ -89,7 +91,7 @@ class Session:
         else:
             follow = name == b"STA2"
             facts = guest_files.stat_v2(self._disk, path, self._uid, follow=follow)
-        await self._stream.write(name + facts)
+        await self._stream.write(self._faults.at("sync.stat", name + facts))
 
     async def _list(self, path: str, *, v2: bool) -> None:
         answer = bytearray()

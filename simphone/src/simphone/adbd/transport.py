@@ -16,7 +16,7 @@ from typing import Protocol
 from . import packets
 from .auth import Challenge
 from .framing import Assembler, Payload
-from .handshake import Answer, Handshake, State
+from .handshake import Answer, Handshake, Reception, State
 from .packets import AUTH, CLSE, CNXN, OKAY, OPEN, WRTE, Header, Malformed
 from .stream import Stream
 
@@ -38,15 +38,15 @@ Handler = Callable[[Stream], Awaitable[None]]
 class Phone(Protocol):
     """What a connection needs to know of the phone behind it."""
 
-    def welcome(self) -> bool:
-        """False where the peer is to get no answer at all; OSError where it is to be dropped."""
+    def welcome(self) -> Reception:
+        """How the peer is received; OSError where it is to be dropped."""
         ...
 
     def banner(self) -> bytes:
         """How the phone introduces itself."""
         ...
 
-    def challenge(self) -> Challenge | None:
+    def challenge(self, reception: Reception) -> Challenge | None:
         """None where every host is welcome."""
         ...
 
@@ -61,12 +61,12 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, phone: Phone, *, held: bool = False) -> None:
         self.peer = "?"
         self._phone = phone
-        self._handshake = Handshake(phone.banner, phone.challenge)
+        self._handshake = Handshake(phone.banner, lambda: phone.challenge(self._reception))
         self._transport: asyncio.Transport | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._held: list[Payload] | None = [] if held else None  # what is said standing still
         self._congested = False  # the peer is slow to take what it is sent
-        self._mute = False  # nothing is answered, ever
+        self._reception = Reception.DEVICE
         self._streams: dict[int, Stream] = {}
         self._serving: dict[int, asyncio.Task[None]] = {}
         self._last_id = 0
@@ -80,7 +80,7 @@ class Connection(asyncio.BufferedProtocol):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         transport.set_write_buffer_limits(high=UNSENT)
         try:
-            self._mute = not self._phone.welcome()
+            self._reception = self._phone.welcome()
         except OSError as fault:
             self.drop(str(fault))
         self._listen()
@@ -129,6 +129,10 @@ class Connection(asyncio.BufferedProtocol):
 
     def _gone(self) -> bool:
         return self._transport is None or self._transport.is_closing()
+
+    def _mute(self) -> bool:
+        """Nothing is answered, ever."""
+        return self._reception is Reception.OFFLINE
 
     def tasks(self) -> tuple[asyncio.Task[None], ...]:
         """What runs on behalf of this host."""
@@ -192,7 +196,7 @@ class Connection(asyncio.BufferedProtocol):
         self._streams.pop(stream.local, None)
 
     def _packet(self, header: Header, payload: Payload) -> None:
-        if self._gone() or self._mute:
+        if self._gone() or self._mute():
             return
         command, handshake = header.command, self._handshake
         old = header.arg0 < packets.VERSION if command == CNXN else handshake.summed
@@ -290,7 +294,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        answerable = self._held is None and not self._mute and not self._gone()
+        answerable = self._held is None and not self._mute() and not self._gone()
         if self._handshake.waiting and answerable:
             loop = asyncio.get_running_loop()
             self._deadline = loop.call_later(HANDSHAKE_S, self._expire)

@@ -185,10 +185,12 @@ _AVD = (
 _AVD_DESCRIPTION = "allows you to control (e.g. start/stop) the execution of the virtual device\r\n"
 _ABSTRACT = "control virtual device execution"
 
-_HELP = Command("help|h|?", "print a list of commands", _help)
-_VERBOSE = Command("help-verbose", "print a list of commands with descriptions", _help_verbose)
+_HELP = Command("help|h|?", "print a list of commands", _help, steady=True)
+_VERBOSE = Command(
+    "help-verbose", "print a list of commands with descriptions", _help_verbose, steady=True
+)
 _PING = Command("ping", "check if the emulator is alive", _ping)
-_QUIT = Command("quit|exit", "quit control session", _quit)
+_QUIT = Command("quit|exit", "quit control session", _quit, steady=True)
 
 BEFORE_AUTH: tuple[Command, ...] = (
     _HELP,
@@ -196,7 +198,7 @@ BEFORE_AUTH: tuple[Command, ...] = (
     _PING,
     Command("avd", _ABSTRACT, commands=(_AVD_NAME, _AVD_GRPC), description=_AVD_DESCRIPTION),
     Command("auth", "user authentication for the emulator console", _auth, description=(
-        "use 'auth <auth_token>' to get extended console functionality\r\n")),
+        "use 'auth <auth_token>' to get extended console functionality\r\n"), steady=True),
     _QUIT,
 )  # fmt: skip
 COMMANDS: tuple[Command, ...] = (
@@ -212,5 +214,5 @@ COMMANDS: tuple[Command, ...] = (
     SMS,
     Command("avd", _ABSTRACT, commands=_AVD, description=_AVD_DESCRIPTION),
     # A script that authenticates where no token is wanted must not fail on it.
-    Command("auth", "user authentication for the emulator console", _auth),
+    Command("auth", "user authentication for the emulator console", _auth, steady=True),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .commands import BEFORE_AUTH, COMMANDS
+from .fault_commands import SIM_FAULT
 from .session import Session
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class Console:
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        session = Session(self._phone, self._token_file, COMMANDS, BEFORE_AUTH)
+        own = (SIM_FAULT,) if self._phone.options.arming else ()
+        session = Session(self._phone, self._token_file, (*COMMANDS, *own), BEFORE_AUTH)
         writer.write(session.greeting().encode())
         line = bytearray()
         while not session.over:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..faults.seam import Faults
 from .token import read_token
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ log = logging.getLogger(__name__)
 # Gives what stands before `OK`; Refused is what stands instead of it.
 Handler = Callable[["Session", str], Awaitable[str]]
 PROMPT = "Android Console: type 'help' for a list of commands\r\n"
+UNTOUCHED = Faults()
 _HTTP = ("GET ", "POST ", "PUT ", "HEAD ", "DELETE ", "OPTIONS ", "CONNECT ", "TRACE ", "PATCH ")
 
 
@@ -41,6 +43,7 @@ class Command:
     run: Handler | None = None
     commands: tuple[Command, ...] = ()
     description: str = ""
+    steady: bool = False  # no armed fault touches it
 
     def help(self, prefix: str) -> str:
         text = self.description or f"{self.abstract}\r\n"
@@ -98,8 +101,10 @@ class Session:
             self.over = True
             return "KO: Forbidden HTTP request. Aborting\r\n"
         self.phone.hold()
+        command, _ = find(self._allowed, line)
+        faults = UNTOUCHED if command is not None and command.steady else self.phone.world.faults
         try:
-            reply = await self._run(line)
+            reply = await self._run(faults.at("console.command", line))
         except Refused as refused:
             reply = str(refused)
         except Exception:
@@ -107,7 +112,7 @@ class Session:
             log.exception("the console command %.100r failed", line)
             reply = "KO: internal error\r\n"
         self.phone.hold()
-        return self.phone.world.faults.at("console.reply", reply)
+        return faults.at("console.reply", reply)
 
     async def _run(self, line: str) -> str:
         command, args = find(self._allowed, line)

@@ -9,7 +9,7 @@ from . import am, appops, ime, notify, pm, radios, wm
 from . import input as input_program
 from . import settings as settings_program
 from .call import Call, Program
-from .framework import NO_SERVICE
+from .framework import NO_SERVICE, needs_service
 from .service_command import FAILURE, Arguments, Service
 
 
@@ -64,6 +64,8 @@ async def cmd(call: Call) -> int:
         return await call.fail(f"cmd: Can't find service: {args[0]}", NO_SERVICE)
     service = SERVICES.get(args[0])
     if service is None:
+        if not await needs_service(call, args[0]):
+            return NO_SERVICE
         await call.err("No shell command implementation.\n")
         return 0
     return await service(replace(call, argv=args))

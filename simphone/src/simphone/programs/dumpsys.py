@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..system import services
+from ..system import has_service, services
 from ..world import World
 from . import dumpsys_device as device
 from . import dumpsys_package, dumpsys_window
@@ -88,7 +88,7 @@ async def dumpsys(call: Call) -> int:
 
 
 async def one(call: Call, name: str, args: list[str], names: list[str]) -> int:
-    if name not in names:
+    if name not in names or (name not in UNLISTED and not has_service(call.world, name)):
         await call.err(f"Can't find service: {name}\n")
         return 0
     await call.out(dumped(call.world, name, args))

@@ -112,6 +112,7 @@ async def copy_tree(
         host = disk.writable(target, call.uid, call.cwd)
         if (disk.canonical(target, call.cwd) + "/").startswith(seen.path + "/"):
             return await call.fail(f"{call.name}: '{target}' is inside '{source}'")
+        disk.need_room(target)
         host.mkdir(exist_ok=True)
         status = 0
         for name in disk.names(source, call.uid, call.cwd):
@@ -263,6 +264,7 @@ def make_folder(call: Call, path: str, *, parents: bool, mode: int) -> None:
             return
         raise failure(errno.EEXIST, path)
     host = disk.writable(path, call.uid, call.cwd)
+    disk.need_room(path)
     if parents:
         host.mkdir(parents=True, exist_ok=True)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..system import framework_up
+from ..system import has_service
 from .call import Call
 
 NO_SERVICE = 20
@@ -10,7 +10,7 @@ NO_SERVICE = 20
 
 async def needs_service(call: Call, name: str) -> bool:
     """Whether the service answers; where not, `cmd`'s complaint is printed, to exit with 20."""
-    if framework_up(call.world):
+    if has_service(call.world, name):
         return True
     await call.err(f"cmd: Can't find service: {name}\n")
     return False

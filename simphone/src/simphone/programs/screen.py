@@ -83,9 +83,10 @@ async def screencap(call: Call) -> int:
     call.world.tick()
     path = given.rest[0] if given.rest else "/dev/stdout"
     if "p" in given or path.endswith(".png"):
-        picture = call.world.faults.at("screencap", await FRAMES.png(call.world))
+        picture = await FRAMES.png(call.world)
     else:
         picture = await raw(call.world)
+    picture = call.world.faults.at("screencap", picture)
     try:
         with writing(call, path) as sink:
             await sink.write(picture)
@@ -103,11 +104,11 @@ async def uiautomator(call: Call) -> int:
     words = [arg for arg in call.args[1:] if not arg.startswith("--")]
     path = words[0] if words else WINDOW_DUMP
     await call.world.noise.lag()
-    if not await at_rest(call.world):
+    if not call.world.faults.at("uiautomator.idle", await at_rest(call.world)):
         await call.err("ERROR: could not get idle state.\n")
         return 0
     call.world.tick()
-    window = call.world.windows.focused()
+    window = call.world.faults.at("uiautomator.window", call.world.windows.focused())
     if window is None:
         await call.err("ERROR: null root node returned by UiTestAutomationBridge.\n")
         return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..system import services
+from ..system import has_service, services
 from .call import Call, Program
 
 USAGE = """Usage: service [-h|-?]
@@ -26,12 +26,13 @@ async def service(call: Call) -> int:
             await call.out(f"Found {len(known)} services:\n{rows}")
             return 0
         case ["check", name, *_]:
-            await call.out(f"Service {name}: {'found' if name in known else 'not found'}\n")
+            found = "found" if has_service(call.world, name) else "not found"
+            await call.out(f"Service {name}: {found}\n")
             return 0
         case ["check"]:
             return await usage(call, "service: No service specified for check\n")
         case ["call", name, code, *_]:
-            return await transact(call, name, code, known)
+            return await transact(call, name, code)
         case ["call", _]:
             return await usage(call, "service: No code specified for call\n")
         case ["call"]:
@@ -49,9 +50,9 @@ async def usage(call: Call, complaint: str, code: int = 10) -> int:
     return code
 
 
-async def transact(call: Call, name: str, code: str, known: dict[str, str]) -> int:
+async def transact(call: Call, name: str, code: str) -> int:
     """The empty answer of a method that returns nothing; no caller may build on more."""
-    if name not in known:
+    if not has_service(call.world, name):
         await call.err(f"service: Service {name} does not exist\n")
         return 10
     if not (code.isascii() and code.isdigit()):

@@ -72,7 +72,7 @@ async def stage(world: World, session: int, name: str, source: Source, size: int
             if not chunk:
                 break
             taken += len(chunk)
-            if taken > MAX_APK:
+            if taken > MAX_APK or world.disk.full:
                 raise InstallFailed("INSTALL_FAILED_INSUFFICIENT_STORAGE")
             file.write(chunk)
             await asyncio.sleep(0)
