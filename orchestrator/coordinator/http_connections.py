@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import httptools
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -87,6 +88,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """One connection. Its parser gets pieces no longer than a head may be."""
 
     config: BoundedConfig
+    parser: httptools.HttpRequestParser
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
