@@ -8,7 +8,7 @@ import typer
 
 from ..farm.runs import RUNS
 from ..farm.serve import serve
-from .arguments import RunName, Runs
+from .arguments import AgentAgain, RunName, Runs
 from .exit_codes import Exit
 from .progress import ProgressDisplay
 
@@ -21,6 +21,7 @@ def coordinator(
     device: Annotated[
         list[str], typer.Option(help="Whose worker may come, as slot-00.1; may be repeated.")
     ] = [],  # noqa: B006 - typer copies it
+    agent: AgentAgain = "",
 ) -> None:
     """Serve a planned run to workers until all is decided.
 
@@ -30,6 +31,8 @@ def coordinator(
     Example: emufarm coordinator runs/20310512-091500-ab12cd --port 8000 --device slot-00.1
     """
     with ProgressDisplay() as progress:
-        finished = serve(run, host=host, port=port, devices=device, runs=runs, on_event=progress)
+        finished = serve(
+            run, host=host, port=port, devices=device, agent=agent, runs=runs, on_event=progress
+        )
     if not finished:
         raise typer.Exit(Exit.INFRASTRUCTURE)

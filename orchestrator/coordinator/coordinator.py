@@ -79,8 +79,10 @@ class Coordinator:
         *,
         alone: bool,
         observer: RunObserver,
+        agent: str = "",
     ) -> None:
         self.folder = run
+        self._agent = agent or plan.agent  # as workers start it
         self._claim = claim.number
         self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
@@ -366,7 +368,7 @@ class Coordinator:
             variant=episode.variant,
             case=case.case,
             site=case.site,
-            agent=self._plan.agent,
+            agent=self._agent,
             expires_s=self.state.lease_s,
             limits=self._limits,
             proven=self._proven.get(case.id),

@@ -28,6 +28,7 @@ async def open_run(
     *,
     alone: bool = True,
     observer: RunObserver = UNOBSERVED,
+    agent: str = "",
 ) -> AsyncIterator[Coordinator]:
     """The coordinator of a new run, or of the run whose journal is in this folder.
 
@@ -36,13 +37,21 @@ async def open_run(
 
     `alone`: only where no other coordinator of this machine has the run. Otherwise, on a cluster,
     the claim alone decides: a lock could leave the run to a coordinator that nobody reaches.
+    `agent`: what workers start, where the plan's is masked; it is not written.
     `observer`: gets every transition that is on disk, those of earlier coordinators first.
     """
     with _held(run, alone):
         claim = claim_run(run, chain.segment_claims(run / chain.FOLDER))
         with gc_paused():
             coordinator = Coordinator(
-                run, plan, settings, proofs.recorded(run), claim, alone=alone, observer=observer
+                run,
+                plan,
+                settings,
+                proofs.recorded(run),
+                claim,
+                alone=alone,
+                observer=observer,
+                agent=agent,
             )
         async with coordinator:
             yield coordinator

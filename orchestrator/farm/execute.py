@@ -90,7 +90,12 @@ async def execute(
     with work_folder() as work:
         async with (
             open_run(
-                job.run, job.plan, job.settings, alone=not lasting, observer=metrics or UNOBSERVED
+                job.run,
+                job.plan,
+                job.settings,
+                alone=not lasting,
+                observer=metrics or UNOBSERVED,
+                agent=job.agent,
             ) as coordinator,
             backend.resources(job.run, notifier(on_event), adopt=bool(lasting)) as resources,
             listening(coordinator, allowed, resources.host, port) as url,

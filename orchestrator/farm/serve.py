@@ -10,11 +10,11 @@ from pathlib import Path
 from ..coordinator.credentials import Secrets, WorkerKey
 from ..coordinator.open_run import open_run
 from ..coordinator.server import listening
-from ..errors import RunInterrupted
+from ..errors import RunInterrupted, UsageError
 from ..files import write_atomically
 from .documents import seal
 from .interruption import blocking
-from .recorded import recorded, require_unchanged_cases
+from .recorded import given_again, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
 from .runs import RUNS, Run
 
@@ -28,14 +28,18 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     devices: Sequence[str] = (),
+    agent: str = "",
     runs: str | Path = RUNS,
     on_event: OnEvent = ignore,
 ) -> bool:
     """Whether every episode is decided. Secrets are files in the folder `secrets` of the run's:
-    `admin`, and one for the worker of each of these devices, called as the device is."""
+    `admin`, and one for the worker of each of these devices, called as the device is. `agent` is
+    given again where the run has masked words of it."""
     opened = Run.open(run, runs)
     allowed = _secrets(opened.folder / FOLDER, devices)
-    return blocking(lambda asked: _serve(opened, allowed, host, port, on_event, asked), on_event)
+    return blocking(
+        lambda asked: _serve(opened, allowed, host, port, agent, on_event, asked), on_event
+    )
 
 
 async def _serve(
@@ -43,14 +47,18 @@ async def _serve(
     allowed: Secrets,
     host: str,
     port: int,
+    agent: str,
     on_event: OnEvent,
     interrupted: asyncio.Event,
 ) -> bool:
     folder, plan = run.folder, run.plan
     before = recorded(folder, plan)
+    unmasked, same = given_again(folder, plan, before, agent)
+    if not same:
+        raise UsageError(f"--agent has other masked words than when {folder} was planned")
     require_unchanged_cases(folder, plan, before.cases_folder)
     async with (
-        open_run(folder, plan, before.settings) as coordinator,
+        open_run(folder, plan, before.settings, agent=unmasked) as coordinator,
         listening(coordinator, allowed, host, port) as url,
     ):
         on_event(Notice(f"{folder}: {len(plan.episodes)} episodes, workers at {url}"))
