@@ -18,10 +18,11 @@ from .agent import Agent
 from .command_agent import CommandAgent
 from .http_agent import AgentHost, ContainerAgent, HttpAgent
 from .http_post import parse_url
+from .masking import COMMAND, masked
 from .random_agent import RandomAgent
 from .scripted_agent import ScriptedAgent
 
-COMMAND, IMAGE = "command:", "image:"
+IMAGE = "image:"
 URLS = ("http://", "https://")
 # As a container engine accepts it: registry/path/name:tag@digest.
 _IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,299}")
@@ -40,15 +41,17 @@ def check_spec(spec: str, folder: Path | None = None) -> None:
         try:
             parse_url(spec)
         except ValueError as error:
-            raise UsageError(f"{spec!r} is not an agent's URL: {error}") from error
+            raise UsageError(f"{masked(spec)!r} is not an agent's URL: {error}") from error
     elif spec.startswith(IMAGE):
         if not _IMAGE_NAME.fullmatch(image_of(spec)):
-            raise UsageError(f"{spec!r} names no image; write for example {IMAGE}my-agent:1.4")
+            raise UsageError(
+                f"{masked(spec)!r} names no image; write for example {IMAGE}my-agent:1.4"
+            )
     elif spec not in KNOWN:
         kind = "".join(spec.partition(":")[:2])  # `commnd:` of `commnd:./agent.py`
         names = (*SCRIPTS, "idle", "random", COMMAND, *URLS, IMAGE)
         hint = did_you_mean(kind, names, f"choose one of {', '.join(KNOWN)}")
-        raise UsageError(f"there is no agent {spec!r}; {hint}")
+        raise UsageError(f"there is no agent {masked(spec)!r}; {hint}")
 
 
 def check_backend(spec: str, backend: str) -> None:
@@ -58,15 +61,15 @@ def check_backend(spec: str, backend: str) -> None:
         return
     if image_of(spec) and backend != "docker":
         why = f"needs a container, and the {backend} backend runs none: use BACKEND=docker"
-        raise UsageError(f"{spec!r} {why}")
+        raise UsageError(f"{masked(spec)!r} {why}")
     if spec.startswith(COMMAND) and backend == "docker":
         raise UsageError(
-            f"{spec!r} is a program on this machine, which a container cannot run: "
+            f"{masked(spec)!r} is a program on this machine, which a container cannot run: "
             "use BACKEND=local, or put the agent into an image"
         )
     if spec.startswith(URLS) and backend == "docker" and _is_own_host(parse_url(spec).host):
         raise UsageError(
-            f"{spec!r} is the worker's own container: use an address of this machine "
+            f"{masked(spec)!r} is the worker's own container: use an address of this machine "
             "that containers can reach, and let the agent listen there"
         )
 
@@ -75,17 +78,17 @@ def _check_cluster(spec: str) -> None:
     """Raises UsageError where Pods cannot run or reach the agent."""
     if spec.startswith(COMMAND):
         raise UsageError(
-            f"{spec!r} is a program on this machine, which a Pod cannot run: put the agent into "
-            f"an image ({_BY_DIGEST}) or let it listen at a URL ({URLS[0]}..., {URLS[1]}...)"
+            f"{masked(spec)!r} is a program on this machine, which a Pod cannot run: put the agent "
+            f"into an image ({_BY_DIGEST}) or let it listen at a URL ({URLS[0]}..., {URLS[1]}...)"
         )
     if image_of(spec) and not _HAS_DIGEST.search(spec):
         raise UsageError(
-            f"{spec!r} has no digest, and a cluster runs images by digest: {_BY_DIGEST}"
+            f"{masked(spec)!r} has no digest, and a cluster runs images by digest: {_BY_DIGEST}"
         )
     if spec.startswith(URLS) and _is_own_host(parse_url(spec).host):
         raise UsageError(
-            f"{spec!r} is the worker's own Pod: use an address that Pods can reach, and let the "
-            "agent listen there"
+            f"{masked(spec)!r} is the worker's own Pod: use an address that Pods can reach, and "
+            "let the agent listen there"
         )
 
 
@@ -124,7 +127,7 @@ def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None 
     if spec.startswith(IMAGE):
         if host is None:
             why = "it has no fleet that makes containers"
-            raise UsageError(f"this worker cannot run {spec!r}: {why}")
+            raise UsageError(f"this worker cannot run {masked(spec)!r}: {why}")
         return ContainerAgent(image_of(spec), host)
     if spec.startswith(COMMAND):
         return CommandAgent(command_words(spec, Path.cwd()))
@@ -143,9 +146,11 @@ def command_words(spec: str, folder: Path) -> tuple[str, ...]:
     try:
         words = shlex.split(spec.removeprefix(COMMAND))
     except ValueError as error:
-        raise UsageError(f"{spec!r} is not a command line: {error}") from error
+        raise UsageError(f"{masked(spec)!r} is not a command line: {error}") from error
     if not words:
-        raise UsageError(f"{spec!r} names no program; write for example {COMMAND}./agent.py")
+        raise UsageError(
+            f"{masked(spec)!r} names no program; write for example {COMMAND}./agent.py"
+        )
     program = shutil.which(folder / words[0] if "/" in words[0] else words[0])
     if program is None:
         raise UsageError(f"{words[0]!r} does not exist or is not executable; name a program")

@@ -19,6 +19,9 @@ Selection = Annotated[
     str, typer.Option("-k", help="Only what matches it: and, or, not, parentheses.")
 ]
 BackendName = Annotated[str, typer.Option(help="auto, local, docker or kubernetes.")]
+AgentAgain = Annotated[
+    str, typer.Option("--agent", help="As it was given, where the run has masked words of it.")
+]
 AgentCardFile = Annotated[
     Path | None, typer.Option(help="Describes the agent: YAML (docs/pins.md).")
 ]

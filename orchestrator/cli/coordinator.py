@@ -8,7 +8,7 @@ import typer
 
 from ..farm.runs import RUNS
 from ..farm.serve import serve
-from .arguments import RunName, Runs, WithoutEvidence
+from .arguments import AgentAgain, RunName, Runs, WithoutEvidence
 from .exit_codes import Exit
 from .progress import ProgressDisplay
 
@@ -21,6 +21,7 @@ def coordinator(
     device: Annotated[
         list[str], typer.Option(help="Whose worker may come, as slot-00.1; may be repeated.")
     ] = [],  # noqa: B006 - typer copies it
+    agent: AgentAgain = "",
     without_evidence: WithoutEvidence = False,
 ) -> None:
     """Serve a planned run to workers until all is decided.
@@ -32,7 +33,7 @@ def coordinator(
     """
     with ProgressDisplay() as progress:
         finished = serve(
-            run, host=host, port=port, devices=device, runs=runs,
+            run, host=host, port=port, devices=device, agent=agent, runs=runs,
             without_evidence=without_evidence, on_event=progress,
         )  # fmt: skip
     if not finished:

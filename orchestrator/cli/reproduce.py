@@ -13,6 +13,7 @@ from ..farm.reproduction import Reproduction
 from ..farm.reproduction import reproduce as reproduce_run
 from ..farm.runs import RUNS
 from .arguments import (
+    AgentAgain,
     AgentCardFile,
     BackendName,
     Context,
@@ -37,6 +38,7 @@ def reproduce(
     devices: Devices = 0,
     noise: Noise = None,
     backend: BackendName = "auto",
+    agent: AgentAgain = "",
     agent_card: AgentCardFile = None,
     against: Annotated[
         str | None, typer.Option(help="Compare with this run; nothing is run.", metavar="RUN")
@@ -61,6 +63,7 @@ def reproduce(
             devices=devices,
             noise=noise,
             backend=backend,
+            agent=agent,
             agent_card=agent_card,
             against=against,
             runs=runs,

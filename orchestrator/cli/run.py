@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..agent.masking import is_masked
 from ..farm.backends import CLUSTER
 from ..farm.cluster.options import DEFAULTS, PENDING_S, STORAGE, ClusterOptions, run_command
 from ..farm.exposed import MetricsPort
@@ -15,6 +16,7 @@ from ..farm.runner import run as run_cases
 from ..farm.runs import RUNS, Run
 from ..settings import RunSettings
 from .arguments import (
+    AgentAgain,
     AgentCardFile,
     AsJson,
     BackendName,
@@ -129,6 +131,7 @@ def run(
 def resume(
     run: RunName,
     runs: Runs = RUNS,
+    agent: AgentAgain = "",
     devices: Devices = 0,
     min_success: MinSuccess = None,
     as_json: AsJson = False,
@@ -151,7 +154,7 @@ def resume(
     metrics = None if metrics_port is None else MetricsPort(metrics_port, metrics_linger)
     with ProgressDisplay(quiet=as_json) as progress:
         done = resume_run(
-            run, devices=devices, runs=runs, cluster=cluster, metrics=metrics,
+            run, agent=agent, devices=devices, runs=runs, cluster=cluster, metrics=metrics,
             without_evidence=without_evidence, on_event=progress,
         )  # fmt: skip
     conclude(done, min_success, as_json, cluster)
@@ -171,7 +174,8 @@ def conclude(
         )
         raise typer.Exit(Exit.INFRASTRUCTURE)
     if not report.complete:
-        again = f"emufarm resume {done.folder}{cluster.flags}"
+        masked = " --agent ..." if is_masked(done.plan.agent) else ""
+        again = f"emufarm resume {done.folder}{masked}{cluster.flags}"
         say(f"incomplete because of infrastructure: {again}", err=True)
         raise typer.Exit(Exit.INFRASTRUCTURE)
     if lost := report.infrastructure.episodes_failed:

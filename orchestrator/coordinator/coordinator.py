@@ -79,10 +79,12 @@ class Coordinator:
         *,
         alone: bool,
         observer: RunObserver,
+        agent: str = "",
         without_evidence: bool,
     ) -> None:
         self.folder = run
         self.claim = claim
+        self._agent = agent or plan.agent  # as workers start it
         self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
@@ -369,7 +371,7 @@ class Coordinator:
             variant=episode.variant,
             case=case.case,
             site=case.site,
-            agent=self._plan.agent,
+            agent=self._agent,
             expires_s=self.state.lease_s,
             limits=self._limits,
             proven=self._proven.get(case.id),

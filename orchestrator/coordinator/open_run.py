@@ -28,6 +28,7 @@ async def open_run(
     *,
     alone: bool = True,
     observer: RunObserver = UNOBSERVED,
+    agent: str = "",
     without_evidence: bool = False,
 ) -> AsyncIterator[Coordinator]:
     """The coordinator of a new run, or of the run whose journal is in this folder.
@@ -38,6 +39,7 @@ async def open_run(
 
     `alone`: only where no other coordinator of this machine has the run. Otherwise, on a cluster,
     the claim alone decides: a lock could leave the run to a coordinator that nobody reaches.
+    `agent`: what workers start, where the plan's is masked; it is not written.
     `observer`: gets every transition that is on disk, those of earlier coordinators first.
     `without_evidence`: go on where bundles are missing; the journal and the report name them.
     """
@@ -46,7 +48,7 @@ async def open_run(
         with gc_paused():
             coordinator = Coordinator(
                 run, plan, settings, proofs.recorded(run), claim, alone=alone, observer=observer,
-                without_evidence=without_evidence,
+                agent=agent, without_evidence=without_evidence,
             )  # fmt: skip
         async with coordinator:
             yield coordinator

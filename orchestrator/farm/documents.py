@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ..agent.masking import is_masked, masked_digest, masked_words
 from ..agent.spec import command_of, remote_facts
 from ..coordinator import chain, durations
 from ..coordinator.coordinator import Coordinator
@@ -49,7 +50,7 @@ def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[s
     repo, now = repo_facts(), time.time_ns() // 1_000_000
     # A cluster's phones are not on this machine; what their image was made of is in its lock.
     sdk = sdk_facts() if backend.name != CLUSTER else unknown_sdk("the run is on a cluster")
-    command, elsewhere = command_of(plan.agent), remote_facts(plan.agent)
+    command, elsewhere = command_of(job.agent), remote_facts(plan.agent)
     if elsewhere is not None and backend.agent is not None:
         elsewhere["image_id"] = backend.agent.id
     android = android_facts(
@@ -61,11 +62,13 @@ def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[s
     )
     manifest = run_manifest(
         plan, settings, created_ts_ms=now, backend=backend.name,
-        agent=agent_facts(plan.agent, command, card, elsewhere),
+        agent=agent_facts(plan.agent, command, card, elsewhere, masked_words(command)),
         inference=inference_facts(command, card, elsewhere),
         repo=repo, android=android,
     )  # fmt: skip
     known = proofs.proven(job.run.parent / proofs.NAME, backend.lock.digest, plan.cases)
+    if is_masked(plan.agent):
+        manifest["agent"]["masked_digest"] = masked_digest(job.agent, plan.digest)
     manifest["reproducibility"] |= {"cases_folder": str(cases.resolve()), "proven": known}
     capabilities = env_capabilities(created_ts_ms=now, sdk=sdk, repo=repo, android=android)
     return {

@@ -97,6 +97,7 @@ async def execute(
                 job.settings,
                 alone=not lasting,
                 observer=metrics or UNOBSERVED,
+                agent=job.agent,
                 without_evidence=without_evidence,
             ) as coordinator,
             backend.resources(job.run, notifier(on_event), adopt=bool(lasting)) as resources,

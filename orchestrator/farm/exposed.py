@@ -12,7 +12,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from .. import __version__
-from ..agent.spec import COMMAND, URLS
+from ..agent.masking import COMMAND
+from ..agent.spec import URLS
 from ..errors import UsageError
 from ..events.notify import Notify
 from ..metrics.gauges import UNKNOWN_ROOM, VolumeRoom

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..pins.profile import Profile
@@ -21,6 +21,14 @@ class Job:
     profile: Profile
     backend: ChosenBackend
     devices: int  # at most; no more than there are undecided episodes
+    unmasked: str = field(
+        default="", repr=False
+    )  # the agent's spec where the plan's is masked; never written or printed
+
+    @property
+    def agent(self) -> str:
+        """The spec that is started."""
+        return self.unmasked or self.plan.agent
 
     @property
     def linger_s(self) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..agent.masking import is_masked, masked, masked_digest
 from ..cases.load import load_cases
 from ..errors import UsageError
 from ..files import read_json
@@ -22,6 +23,7 @@ class RecordedRun:
     backend: str
     image: str  # digest of the image's lock
     agent_image: str  # its id; "" where the agent does not come in an image
+    masked_digest: str  # of its command line; "" where nothing in that is masked
 
 
 def recorded(folder: Path, plan: Plan) -> RecordedRun:
@@ -45,9 +47,30 @@ def recorded(folder: Path, plan: Plan) -> RecordedRun:
             str(manifest["execution_mode"]),
             str(manifest["android"]["image_lock"]["digest"]),
             str(manifest["agent"].get("image_id", "")),
+            str(manifest["agent"].get("masked_digest", "")),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path} is not a run's manifest: {error!r}") from error
+
+
+def given_again(folder: Path, plan: Plan, before: RecordedRun, agent: str) -> tuple[str, bool]:
+    """The command line whose masked words are not in the run's folder, and whether they are those
+    it was started with; "" where nothing is masked. UsageError where it has to be given, or is not
+    the planned one."""
+    if not is_masked(plan.agent):
+        if agent not in ("", plan.agent):
+            raise UsageError(f"{folder} was planned with --agent {plan.agent!r}: leave --agent out")
+        return "", True
+    if not agent:
+        raise UsageError(
+            f"{folder} has --agent {plan.agent!r}: what is masked is not recorded, so give the "
+            "whole of it again with --agent"
+        )
+    if masked(agent) != plan.agent:
+        raise UsageError(
+            f"--agent {masked(agent)!r} is not {plan.agent!r}, with which {folder} was planned"
+        )
+    return agent, masked_digest(agent, plan.digest) == before.masked_digest
 
 
 def require_unchanged_cases(folder: Path, plan: Plan, cases_folder: Path) -> None:

@@ -19,7 +19,7 @@ from .cluster.commands import run_on_cluster
 from .cluster.options import DEFAULTS, ClusterOptions
 from .cluster.start import NewRun
 from .job import Job
-from .recorded import planned_profile, recorded, require_unchanged_cases
+from .recorded import given_again, planned_profile, recorded, require_unchanged_cases
 from .run_events import OnEvent, ignore, notifier
 from .runner import device_count, start
 from .runs import RUNS, Run, find_run
@@ -40,6 +40,7 @@ def reproduce(
     devices: int = 0,
     noise: int | None = None,
     backend: str = "auto",
+    agent: str = "",
     agent_card: str | Path | None = None,
     against: str | Path | None = None,
     runs: str | Path = RUNS,
@@ -49,7 +50,8 @@ def reproduce(
     """Run a run's plan again in a folder beside it, and compare outcome, violations and digests.
 
     `episodes` draws so many of its episodes by `seed`; `against` names a run to compare with, and
-    then nothing is run. UsageError where the run cannot be run again.
+    then nothing is run. `agent` is given again where the run has masked words of it. UsageError
+    where the run cannot be run again.
     """
     check_backend_name(backend)
     first = Run.open(run, runs)
@@ -57,8 +59,8 @@ def reproduce(
     if against is not None:
         second = find_run(against, runs)
     else:
-        second = _again(first.folder, plan, backend, device_count(devices), noise, agent_card,
-                        cluster, on_event)  # fmt: skip
+        second = _again(first.folder, plan, backend, device_count(devices), noise, agent,
+                        agent_card, cluster, on_event)  # fmt: skip
     other = read_plan(second / PLAN)
     comparable(plan, other)
     if first.folder.resolve() == second.resolve():
@@ -85,12 +87,17 @@ def _again(
     backend: str,
     devices: int,
     noise: int | None,
+    agent: str,
     agent_card: str | Path | None,
     cluster: ClusterOptions,
     on_event: OnEvent,
 ) -> Path:
     """The new run's folder, once it has ended."""
     before = recorded(folder, plan)
+    notify = notifier(on_event)
+    unmasked, same = given_again(folder, Run.open(folder).plan, before, agent)
+    if not same:
+        notify(f"--agent has other masked words than {folder}: a difference may come from them")
     require_unchanged_cases(folder, plan, before.cases_folder)
     profile = planned_profile(folder, plan)
     card = load_card(Path(agent_card)) if agent_card else None
@@ -101,14 +108,13 @@ def _again(
                    cluster, card),
             on_event,
         ).folder  # fmt: skip
-    notify = notifier(on_event)
     place = choose_backend(backend, profile, plan.agent, notify)
     if place.lock.digest != before.image:
         notify(
             f"the image is {place.lock.digest[:12]}, {folder} was run on {before.image[:12]}: "
             "a difference may come from it"
         )
-    job = Job(free_name(folder), plan, settings, profile, place, devices)
+    job = Job(free_name(folder), plan, settings, profile, place, devices, unmasked)
     return start(job, before.cases_folder, on_event, card).folder
 
 

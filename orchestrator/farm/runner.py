@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
+from ..agent.masking import masked
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..coordinator.stored_evidence import OPTION
@@ -27,7 +29,7 @@ from .execute import execute
 from .exposed import MetricsPort, exposing, run_metrics
 from .interruption import blocking
 from .job import Job
-from .recorded import planned_profile, recorded, require_unchanged_cases
+from .recorded import given_again, planned_profile, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore, notifier
 from .runs import RUNS, Run
 
@@ -70,29 +72,40 @@ def run(
     if name:
         require_run_name(name)
     count = device_count(devices)
-    settings = RunSettings(seed, repeats, agent, profile, limits=limits, noise=noise)
+    check_spec(agent)
+    shown = masked(agent)
+    settings = RunSettings(seed, repeats, shown, profile, limits=limits, noise=noise)
     found = find_cases(Path(cases))
     plan = make_plan(found, settings, k)
     folder = Path(runs) / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
     if (folder / PLAN).exists():
         raise UsageError(f"{folder} exists already: `emufarm resume {folder}`, or choose --run")
     on_event(Notice(f"cases: {found}"))
+    if shown != agent:
+        on_event(
+            Notice(
+                f"--agent has what looks like a secret: the run publishes it as {shown!r}, and "
+                "`resume` and `reproduce` need the whole of it again. Who can list this machine's "
+                "processes sees it: let the agent read it from a file (docs/agents.md)"
+            )
+        )
     phone = load_profile(profile)
     if backend == CLUSTER:
         return run_on_cluster(
             NewRun(folder, plan, settings, phone, count, found, cluster, card), on_event
         )
     place = choose_backend(backend, phone, agent, notifier(on_event))
-    job = Job(folder, plan, settings, phone, place, count)
+    job = Job(folder, plan, settings, phone, place, count, agent if shown != agent else "")
     return _latest(start(job, found, on_event, card, metrics))
 
 
 def resume(
-    run: str | Path, *, devices: int = 0, runs: str | Path = RUNS,
+    run: str | Path, *, agent: str = "", devices: int = 0, runs: str | Path = RUNS,
     cluster: ClusterOptions = DEFAULTS, metrics: MetricsPort | None = None,
     without_evidence: bool = False, on_event: OnEvent = ignore,
 ) -> Run:  # fmt: skip
-    """Go on with a run that was interrupted; what is decided stays decided.
+    """Go on with a run that was interrupted; what is decided stays decided. `agent` is given again
+    where the run has masked words of it.
 
     UsageError where its cases, its profile or its image are no longer those it was started with, or
     where bundles that were committed are gone or damaged. `without_evidence` goes on without them;
@@ -102,6 +115,12 @@ def resume(
     opened = Run.open(run, runs)
     folder, plan = opened.folder, opened.plan
     before = recorded(folder, plan)
+    unmasked, same = given_again(folder, plan, before, agent)
+    if not same:
+        raise UsageError(
+            f"--agent has other masked words than when {folder} began: give the same ones, or "
+            "start a new run"
+        )
     require_port(metrics, before.backend)
     if before.backend == CLUSTER:
         if without_evidence:
@@ -127,7 +146,7 @@ def resume(
             f"{plan.agent} is another image than when {folder} began: give that one its name "
             f"back ({before.agent_image})"
         )
-    job = Job(folder, plan, before.settings, profile, backend, count)
+    job = Job(folder, plan, before.settings, profile, backend, count, unmasked)
     return _latest(carry_out(job, on_event, metrics, without_evidence=without_evidence))
 
 
@@ -137,6 +156,7 @@ def make_plan(cases: Path, settings: RunSettings, k: str = "") -> Plan:
     UsageError where an agent, a profile, a case or a selection is wrong.
     """
     check_spec(settings.agent)
+    settings = replace(settings, agent=masked(settings.agent))
     profile = load_profile(settings.profile)
     return build(load_cases(cases), settings, profile.name, profile.digest, k)
 

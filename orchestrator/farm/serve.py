@@ -10,11 +10,11 @@ from pathlib import Path
 from ..coordinator.credentials import Secrets, WorkerKey
 from ..coordinator.open_run import open_run
 from ..coordinator.server import listening
-from ..errors import RunInterrupted
+from ..errors import RunInterrupted, UsageError
 from ..files import write_atomically
 from .documents import seal
 from .interruption import blocking
-from .recorded import recorded, require_unchanged_cases
+from .recorded import given_again, recorded, require_unchanged_cases
 from .run_events import Notice, OnEvent, ignore
 from .runs import RUNS, Run
 
@@ -28,19 +28,21 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     devices: Sequence[str] = (),
+    agent: str = "",
     runs: str | Path = RUNS,
     without_evidence: bool = False,
     on_event: OnEvent = ignore,
 ) -> bool:
     """Whether every episode is decided. Secrets are files in the folder `secrets` of the run's:
-    `admin`, and one for the worker of each of these devices, called as the device is.
-    `without_evidence`: go on where bundles that were committed are gone or damaged."""
+    `admin`, and one for the worker of each of these devices, called as the device is. `agent` is
+    given again where the run has masked words of it. `without_evidence`: go on where bundles that
+    were committed are gone or damaged."""
     opened = Run.open(run, runs)
     allowed = _secrets(opened.folder / FOLDER, devices)
 
     async def serving(asked: asyncio.Event) -> bool:
         return await _serve(
-            opened, allowed, host, port, on_event, asked, without_evidence=without_evidence
+            opened, allowed, host, port, agent, on_event, asked, without_evidence=without_evidence
         )
 
     return blocking(serving, on_event)
@@ -51,6 +53,7 @@ async def _serve(
     allowed: Secrets,
     host: str,
     port: int,
+    agent: str,
     on_event: OnEvent,
     interrupted: asyncio.Event,
     *,
@@ -58,9 +61,14 @@ async def _serve(
 ) -> bool:
     folder, plan = run.folder, run.plan
     before = recorded(folder, plan)
+    unmasked, same = given_again(folder, plan, before, agent)
+    if not same:
+        raise UsageError(f"--agent has other masked words than when {folder} was planned")
     require_unchanged_cases(folder, plan, before.cases_folder)
     async with (
-        open_run(folder, plan, before.settings, without_evidence=without_evidence) as coordinator,
+        open_run(
+            folder, plan, before.settings, agent=unmasked, without_evidence=without_evidence
+        ) as coordinator,
         listening(coordinator, allowed, host, port) as url,
     ):
         on_event(Notice(f"{folder}: {len(plan.episodes)} episodes, workers at {url}"))

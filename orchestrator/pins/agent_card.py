@@ -72,9 +72,12 @@ def agent_facts(
     command: Sequence[str],
     card: AgentCard | None,
     remote: Mapping[str, str] | None = None,
+    published: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """The manifest's `agent`. `command` is the command line of a `command:` agent, `remote` the URL
-    or image of an untrusted one; an agent with neither is part of emufarm."""
+    """The manifest's `agent`. `command` is the command line of a `command:` agent, of which
+    `published` is what every copy of the run may show; `remote` is the URL or image of an untrusted
+    one; an agent with neither is part of emufarm."""
+    shown = command if published is None else published
     external = bool(command) or remote is not None
     absent = unknown(IN_PROCESS if remote is None else REMOTE)
     own = {
@@ -87,8 +90,8 @@ def agent_facts(
     return {
         "spec": spec,
         **own,
-        "command": list(command) or absent,
-        "files_sha256": _files(command) or absent,
+        "command": list(shown) or absent,
+        "files_sha256": _files(shown) or absent,
         "trusted_with_host": remote is None,
         **(remote or {}),
     }
