@@ -72,6 +72,20 @@ class AttemptContext:
             return ""
         return f"the device was started again during the attempt: {life} became {now}"
 
+    def reachable(self) -> bool:
+        """Whether the phone answers."""
+        try:
+            return self.device.adb_socket.shell("true", timeout=5).ok
+        except DeviceFault:
+            return False
+
+    def log(self, count: int) -> str:
+        """The tail of the emulator's log; empty where nobody keeps one."""
+        try:
+            return "" if self.device.supervisor is None else self.device.supervisor.log(count)
+        except DeviceFault:
+            return ""
+
     def host_fact(self) -> HostFact:
         """The supervisor's facts about the emulator, queried after the device was lost."""
         if self.device.supervisor is None:

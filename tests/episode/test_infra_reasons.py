@@ -68,7 +68,13 @@ class Stopped:
 
     host: HostFact
     acted: bool
-    cut_adb: bool
+    broke: bool
+
+    def broke_device(self) -> str:
+        return "the agent touched a switch" if self.broke else ""
+
+    def reachable(self) -> bool:
+        return False
 
     def host_fact(self) -> HostFact:
         return self.host
