@@ -14,6 +14,7 @@ from ..agent.agent import Action, AgentFault, AgentReply, Observation
 from ..agent.normalize import BadAction, NormalizedAction, normalize
 from ..agent.protocol import observation_json
 from ..device.faults import DeviceFault
+from ..device.presence import DeviceGone
 from ..events.canonical import canonical, digest
 from ..outcome import Effort, Reason
 from .act import NOTHING, TOUCHES, input_line, perform
@@ -42,6 +43,7 @@ class AgentLoop:
         self.answer: str | None = None
         self.spent = Reason.NONE
         self._cut_adb = False
+        self.adb_restarts: int | None = None  # of the adb server, until the agent began
         self._log_before = ""
         self._message = ""
         self._looks = 0
@@ -53,7 +55,7 @@ class AgentLoop:
     def run(self, after_each: Callable[[], None]) -> None:
         context, budget = self._context, self._context.rendered.budget
         started = time.monotonic()
-        self._log_before = context.log(LOG_MARK)
+        self._log_before, self.adb_restarts = context.log(LOG_MARK), context.adb_restarts()
         display = context.device.display()
         for step in range(budget.steps):
             context.check()
@@ -131,7 +133,7 @@ class AgentLoop:
         result = "not performed"
         try:
             result = self._perform(action, screen)
-        except DeviceFault as fault:
+        except (DeviceFault, DeviceGone) as fault:
             result = str(fault)
             raise
         finally:
@@ -153,6 +155,9 @@ class AgentLoop:
         except DeviceFault as fault:
             if fault.reason not in UNDELIVERED:
                 self._delivered(action, screen)
+            raise
+        except DeviceGone:
+            self._delivered(action, screen)
             raise
         self._delivered(action, screen)
         if action.kind == "wait":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..agent.agent import AgentFault, AgentHostLost
 from ..device.faults import TRANSIENT, DeviceFault
+from ..device.presence import DeviceGone
 from ..evidence.bundle import EvidenceLost
 from ..outcome import (
     NO_EFFORT,
@@ -110,7 +111,7 @@ def _ask_if_reachable(context: AttemptContext, oracles: AttemptOracles) -> Oracl
     try:
         if context.reachable():
             return oracles.after()
-    except DeviceFault as fault:
+    except (DeviceFault, DeviceGone) as fault:
         context.bundle.event("device_trace", "unasked", why=str(fault))
     return oracles.results()
 
@@ -136,7 +137,16 @@ def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: Ag
             broke = loop.broke_device() if gone else ""  # before the facts, which end a supervisor
             return Trouble(
                 phase, _device_reason(phase, acted, lost), _with(text, broke), acted,
-                context.host_fact(), agent_did_it=bool(broke),
+                context.host_fact(loop.adb_restarts), agent_did_it=bool(broke),
+            )  # fmt: skip
+        case DeviceGone():
+            broke = loop.broke_device()
+            host = context.host_fact(loop.adb_restarts)
+            if error.hung and host.alive:  # also if it goes on by now
+                host = replace(host, text=error.hung, found=Reason.EMULATOR_HUNG)
+            return Trouble(
+                phase, Reason.DEVICE_LOST, _with(text, broke), acted, host,
+                agent_did_it=bool(broke),
             )  # fmt: skip
         case LeaseNotKept():
             return Trouble(phase, Reason.WORKER_LOST, text, acted)
