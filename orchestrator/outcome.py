@@ -59,6 +59,8 @@ class Reason(StrEnum):
     DEVICE_RESTARTED = "device_restarted"  # the agent's work is lost with the earlier emulator
     EMULATOR_CRASHED = "emulator_crashed"  # or it ended by itself, with another code than 0
     EMULATOR_KILLED = "emulator_killed"
+    EMULATOR_HUNG = "emulator_hung"  # as the host sees it; a guest cannot look like that
+    ADB_SERVER_LOST = "adb_server_lost"  # the host stopped it, or ended it
     HOST_LOST = "host_lost"  # container, Pod, node or supervisor is gone
     WORKER_LOST = "worker_lost"
     LEASE_EXPIRED = "lease_expired"
@@ -159,6 +161,7 @@ class HostFact:
     alive: bool | None  # None: the supervisor does not answer, which has a host-side cause
     exit_code: int | None = None
     text: str = ""  # "container OOM-killed", "Pod evicted: node pressure"
+    found: Reason = Reason.NONE  # EMULATOR_HUNG or ADB_SERVER_LOST, of an emulator that is alive
 
 
 @dataclass(frozen=True)
@@ -233,7 +236,11 @@ INCONCLUSIVE_REASONS = frozenset(
     }
 )
 _LOSSES = frozenset(map(loss_reason, Cause))
-_IN_EACH_PHASE = _LOSSES - {Reason.PIN_MISMATCH} | {Reason.DEVICE_LOST}
+_IN_EACH_PHASE = _LOSSES - {Reason.PIN_MISMATCH} | {
+    Reason.DEVICE_LOST,
+    Reason.EMULATOR_HUNG,
+    Reason.ADB_SERVER_LOST,
+}
 # Every pair of phase and reason with which infrastructure can fail an attempt, judged or lost
 # without a bundle. What is counted starts at 0 for each of them.
 INFRA_REASONS: Mapping[Phase, frozenset[Reason]] = {
@@ -326,8 +333,10 @@ def host_reason(trouble: Trouble) -> Reason | None:
     An emulator that ended with code 0 was shut down from inside, by the guest.
     """
     host = trouble.host
-    if host is None or host.alive:
+    if host is None:
         return None
+    if host.alive:
+        return host.found or None
     if host.alive is None:
         return Reason.HOST_LOST
     return loss_reason(exit_cause(host.exit_code)) if host.exit_code else None

@@ -25,6 +25,8 @@ KILLED = HostFact(alive=False, exit_code=137)
 CRASHED = HostFact(alive=False, exit_code=139)
 SHUT_DOWN = HostFact(alive=False, exit_code=0)
 NOBODY = HostFact(alive=None)
+HUNG = HostFact(alive=True, found=Reason.EMULATOR_HUNG)
+NO_ADB = HostFact(alive=True, found=Reason.ADB_SERVER_LOST)
 
 
 def lost(host: HostFact, *, acted: bool, agent_did_it: bool = False) -> Trouble:
@@ -54,6 +56,8 @@ def lost(host: HostFact, *, acted: bool, agent_did_it: bool = False) -> Trouble:
          "oracle_inconclusive", "none", "guest_lost"),
         (None, lost(SHUT_DOWN, acted=True), Reason.NONE,
          "oracle_inconclusive", "none", "guest_lost"),
+        (None, lost(HUNG, acted=True), Reason.NONE, "infra_failed", "infra", "emulator_hung"),
+        (None, lost(NO_ADB, acted=True), Reason.NONE, "infra_failed", "infra", "adb_server_lost"),
         (None, lost(ALIVE, acted=True, agent_did_it=True), Reason.NONE,
          "agent_failed", "agent", "agent_broke_device"),
         (None, Trouble(Phase.AGENT, Reason.AGENT_NOT_STARTED, "no ready"), Reason.NONE,
@@ -90,7 +94,7 @@ def test_a_success_that_held_before_is_the_cases_fault_unless_it_is_proven_here(
 
 
 def test_a_host_side_cause_that_is_confirmed_is_not_the_agents_whatever_it_tapped() -> None:
-    for host in (KILLED, CRASHED):
+    for host in (KILLED, CRASHED, HUNG, NO_ADB):
         told = judge(None, lost(host, acted=True, agent_did_it=True))
         assert told.outcome is Outcome.INFRA_FAILED
     for host in (ALIVE, SHUT_DOWN, NOBODY):

@@ -21,7 +21,7 @@ import adbutils
 from adbutils._adb import AdbConnection
 from adbutils.errors import AdbError, AdbTimeout
 
-from .deadline import Deadline, DeadlineSocket, dial
+from .deadline import Deadline, DeadlineSocket, deaf, dial
 from .faults import DeviceFault, classify
 
 T = TypeVar("T")
@@ -85,9 +85,10 @@ def _send(phone: adbutils.AdbDevice, file: BinaryIO, path: str) -> int:
 class Adb:
     """File transfer and port forwarding for one phone."""
 
-    def __init__(self, serial: str, server_port: int) -> None:
+    def __init__(self, serial: str, server_port: int, listening: Callable[[], None] = deaf) -> None:
         self.serial = serial
         self.server_port = server_port
+        self._listening = listening
 
     def push(self, source: Path | bytes, target: str, *, timeout: float) -> int:
         """Writes the file `target`, not a folder, checks its size and returns the bytes sent."""
@@ -141,7 +142,7 @@ class Adb:
         act: Callable[[adbutils.AdbDevice], T],
         refused: str = "sync_refused",
     ) -> T:
-        client = _Client(self.server_port, Deadline(timeout))
+        client = _Client(self.server_port, Deadline(timeout, self._listening))
         try:
             return act(client.device(self.serial))
         except (TimeoutError, AdbTimeout) as error:

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from .deadline import Deadline, DeadlineSocket, dial
+from ..errors import EmufarmError
+from .deadline import Deadline, DeadlineSocket, deaf, dial
 from .faults import DeviceFault, adb_fault
+from .presence import DeviceGone
 from .shell_protocol import check_size, run_command
 
 
@@ -59,10 +61,17 @@ T = TypeVar("T")
 class AdbSocket:
     """Access to one phone, by its serial and the port of its adb server."""
 
-    def __init__(self, serial: str, server_port: int, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        serial: str,
+        server_port: int,
+        listener: Listener | None = None,
+        listening: Callable[[], None] = deaf,
+    ) -> None:
         self.serial = serial
         self.server_port = server_port
         self.listener = listener
+        self._listening = listening
 
     def shell(self, command: str, *, stdin: bytes = b"", timeout: float = 30.0) -> ShellResult:
         """Runs a command line in the phone's shell. A missing exit packet is a fault."""
@@ -165,14 +174,17 @@ class AdbSocket:
     ) -> T:
         """Runs the exchange within the time-out; informs the listener; every error is a fault."""
         started = time.monotonic()
-        fault: DeviceFault | None = None
+        fault: EmufarmError | None = None
         answer: T | None = None
         try:
-            answer = exchange(Deadline(timeout))
+            answer = exchange(Deadline(timeout, self._listening))
             return answer
         except (DeviceFault, OSError) as error:
             fault = self._fault(error, request, timeout)
             raise fault from error
+        except DeviceGone as gone:
+            fault = gone
+            raise
         finally:
             listener = self.listener  # read once: another thread may reset it
             if listener is not None:

@@ -29,14 +29,12 @@ def attach(port: int, token: str, seconds: float, notify: Notify) -> Device:
 
 
 def wait_booted(device: Device, seconds: float, notify: Notify) -> Device:
-    """Returns the device once it is ready. DeviceFault lists what is missing after the time-out."""
+    """Returns the device once it is ready. DeviceFault lists what is missing after the time-out;
+    DeviceGone says that the emulator has ended."""
     notifier = _WaitNotifier(notify)
 
     def pause(step: float) -> None:
         notifier.waiting("the phone boots")
-        # Without this check an emulator that ended would look like a phone that never gets ready.
-        if device.supervisor is not None and device.supervisor.facts().ended:
-            raise DeviceFault("supervisor", "the emulator ended while it booted", during="boot")
         time.sleep(step)
 
     wait_ready(device.shell, seconds, pause=pause).require(f"{seconds:g} s after its start: ")

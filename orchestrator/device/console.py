@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
+from ..errors import EmufarmError
 from .adb_socket import Exchange, Listener
-from .deadline import Deadline, DeadlineSocket, dial
+from .deadline import Deadline, DeadlineSocket, deaf, dial
 from .faults import DeviceFault
+from .presence import DeviceGone
 
 TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 SNAPSHOT_SECONDS = 120.0
@@ -71,6 +75,7 @@ class Console:
         self.port = port
         self._token = token
         self.listener = listener
+        self.listening: Callable[[], None] = deaf
 
     def ask(self, command: str, *, authenticated: bool = True, timeout: float = 10.0) -> str:
         """The reply's lines before `OK`. A `KO` is a fault with the console's own text."""
@@ -81,9 +86,10 @@ class Console:
     ) -> ConsoleReply:
         """Like `ask`, but returns the whole reply."""
         started = time.monotonic()
-        output, fault = "", None
+        output = ""
+        fault: EmufarmError | None = None
         try:
-            reply = self._exchange(command, authenticated, Deadline(timeout))
+            reply = self._exchange(command, authenticated, Deadline(timeout, self.listening))
             output = reply.text
             return reply
         except DeviceFault as error:
@@ -97,6 +103,9 @@ class Console:
         except OSError as error:
             fault = DeviceFault("console_unreachable", str(error), during=f"console {command}")
             raise fault from error
+        except DeviceGone as gone:
+            fault = gone
+            raise
         finally:
             listener = self.listener  # read once: another thread may reset it
             if listener is not None:
@@ -163,7 +172,8 @@ class Console:
         self.ask(f"sms send {number} {escaped}")
 
     def kill(self) -> None:
-        self.ask("kill")
+        with suppress(DeviceGone):  # sooner than it was answered
+            self.ask("kill")
 
 
 def load_command(tag: str) -> str:

@@ -26,6 +26,8 @@ REASONS = TRANSIENT | {
     "console_closed",
     "console_refused",
     "console_unreachable",
+    "device_ended",  # it and the next are of a device that is gone (presence.py)
+    "device_hung",
     "device_unauthorized",
     "install_refused",
     "local_file",
@@ -37,6 +39,7 @@ REASONS = TRANSIENT | {
     "service_missing",
     "snapshot_failed",
     "supervisor",
+    "supervisor_gone",  # nothing listens on its port
     "sync_refused",
     "timeout",
 }

@@ -13,6 +13,7 @@ from .identity import Identity, capabilities, identify
 from .input import Input
 from .notifications import Notification, notifications
 from .packages import Packages
+from .presence import Presence
 from .providers import Providers
 from .readiness import Readiness, missing, wait_ready
 from .reconnect import renew
@@ -37,9 +38,10 @@ class Device:
         listener: Listener | None = None,
     ) -> None:
         self.serial = serial
-        self.adb_socket = AdbSocket(serial, adb_port)
+        listening = Presence(supervisor).require
+        self.adb_socket = AdbSocket(serial, adb_port, listening=listening)
         self.shell = Shell(self.adb_socket)
-        self.adb = Adb(serial, adb_port)
+        self.adb = Adb(serial, adb_port, listening)
         self.supervisor = supervisor
         self.properties = Properties(self.shell)
         self.settings = AndroidSettings(self.shell)
@@ -50,6 +52,8 @@ class Device:
         self.input = Input(self.shell)
         self.clock = Clock(self.shell)
         self._console = console
+        if console is not None:
+            console.listening = listening
         self.listen(listener)
 
     def listen(self, listener: Listener | None) -> None:

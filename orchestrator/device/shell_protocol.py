@@ -65,7 +65,7 @@ class _StdinSender:
             both = selectors.EVENT_READ | selectors.EVENT_WRITE
             selector.register(self._connection, both)
             while self._rest:
-                ready = selector.select(self._connection.deadline.left())
+                ready = selector.select(self._connection.deadline.step())
                 events = ready[0][1] if ready else 0
                 if events & selectors.EVENT_READ:
                     return

@@ -34,6 +34,9 @@ class SupervisorFacts:
     restarts: int
     adb_restarts: int
     started_at: float
+    hung: str  # how the emulator is seen to hang; empty if it is not
+    doubtful: bool  # the next looks may show that emulator or adb server hangs
+    adb_lost: str  # how the adb server ended last, if the host ended or stopped it
 
     @property
     def ended(self) -> bool:
@@ -47,13 +50,35 @@ class SupervisorFacts:
         return f"start {self.restarts + 1} at {self.started_at}"
 
 
+@dataclass(frozen=True)
+class Health:
+    state: str
+    hung: str
+
+
 class SupervisorClient:
     def __init__(self, port: int, token: str) -> None:
         self.port = port
         self._token = token
+        self._last: SupervisorFacts | None = None  # of a device that has ended
 
     def facts(self) -> SupervisorFacts:
-        return _facts(self._ask("GET", "/facts", 10))
+        """An end is told once: the supervisor leaves soon after it was asked."""
+        if self._last is not None:
+            return self._last
+        facts = _facts(self._ask("GET", "/facts", 10))
+        if facts.ended:
+            self._last = facts
+        return facts
+
+    def health(self, timeout: float = 5) -> Health:
+        """A question that no supervisor leaves after."""
+        body = self._ask("GET", "/healthz", timeout, fine=(200, 503))
+        try:
+            answer = json.loads(body)
+            return Health(answer["state"], answer["hung"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise DeviceFault("supervisor", f"malformed health: {error!r}") from error
 
     def log(self, count: int = 65536) -> str:
         """The tail of the emulator's log."""
@@ -64,13 +89,14 @@ class SupervisorClient:
         return _facts(self._ask("POST", "/restart", RESTART_SECONDS))
 
     def healthy(self) -> bool:
+        """Whether its emulator runs, and does not hang."""
         try:
-            self._ask("GET", "/healthz", 5)
+            health = self.health()
         except DeviceFault:
             return False
-        return True
+        return health == Health("running", "")
 
-    def _ask(self, method: str, path: str, timeout: float) -> bytes:
+    def _ask(self, method: str, path: str, timeout: float, fine: tuple[int, ...] = (200,)) -> bytes:
         during = f"supervisor {method} {path}"
         connection = http.client.HTTPConnection("127.0.0.1", self.port)
         try:
@@ -79,11 +105,13 @@ class SupervisorClient:
             connection.request(method, path, headers={"X-Emufarm-Token": self._token})
             answer = connection.getresponse()
             body = answer.read()
+        except ConnectionRefusedError as error:
+            raise DeviceFault("supervisor_gone", f"no answer: {error}", during=during) from error
         except (OSError, http.client.HTTPException) as error:
             raise DeviceFault("supervisor", f"no answer: {error}", during=during) from error
         finally:
             connection.close()
-        if answer.status != 200:
+        if answer.status not in fine:
             text = f"{answer.status}: {body[:500].decode('utf-8', 'replace').strip()}"
             raise DeviceFault("supervisor", text, during=during)
         return body

@@ -1,14 +1,13 @@
-"""Performs an agent's action once, describes it for the trace, and detects taps that cut adb."""
+"""Performs an agent's action once, and describes it for the trace."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..agent.agent import Action
 from ..device.faults import DeviceFault
 from ..device.phone import Device
-from ..device.uitree import Element
 
 KEYS = {
     "back": "KEYCODE_BACK",
@@ -22,10 +21,6 @@ SPACE = "physical_px"
 # The actions that reach the phone.
 TOUCHES = frozenset({"tap", "long_press", "swipe", "type", "key", "open_app"})
 NOTHING = Action("none")  # for a step in which the agent gave no valid action
-# Labels of switches that cut off adb; if an agent taps one, the loss is its own doing.
-CUTS_ADB = frozenset(
-    {"usb debugging", "use developer options", "power off", "restart", "reboot", "factory reset"}
-)
 Pause = Callable[[float], object]
 
 
@@ -92,33 +87,3 @@ def input_line(action: Action, step: int, now_ms: int) -> dict[str, Any]:
         "timestamp_ms": now_ms,
         "mapping_warnings": [],
     }
-
-
-def cuts_adb(action: Action, elements: Sequence[Element]) -> bool:
-    """Whether the tap hits a switch that cuts off adb.
-
-    The last clickable element at the point receives the tap. Its label may be in elements inside
-    it, at another point; labels inside another clickable element do not count.
-    """
-    if action.kind != "tap" or action.x is None or action.y is None:
-        return False
-    hit = [
-        index
-        for index, b in enumerate(element.bounds for element in elements)
-        if b.left <= action.x < b.right and b.top <= action.y < b.bottom
-    ]
-    if not hit:
-        return False
-    touched = next((index for index in reversed(hit) if elements[index].clickable), hit[0])
-    own = [elements[touched]]
-    hidden = None  # the depth of the inner clickable element that is being skipped
-    for element in elements[touched + 1 :]:
-        if element.depth <= own[0].depth:
-            break
-        if hidden is not None and element.depth > hidden:
-            continue
-        hidden = element.depth if element.clickable else None
-        if hidden is None:
-            own.append(element)
-    labels = (label for element in own for label in (element.text, element.description))
-    return any(label.strip().lower() in CUTS_ADB for label in labels)

@@ -14,14 +14,18 @@ from ..agent.agent import Action, AgentFault, AgentReply, Observation
 from ..agent.normalize import BadAction, NormalizedAction, normalize
 from ..agent.protocol import observation_json
 from ..device.faults import DeviceFault
+from ..device.presence import DeviceGone
 from ..events.canonical import canonical, digest
 from ..outcome import Effort, Reason
-from .act import NOTHING, TOUCHES, cuts_adb, input_line, perform
+from .act import NOTHING, TOUCHES, input_line, perform
+from .adb_cuts import asked_for, cuts_adb
 from .context import AttemptContext
 from .observe import ObservedScreen, observe
 from .simulated_user import SimulatedUser
 
 INVALID_IN_A_ROW = 3
+LOG_MARK = 4096  # bytes of the log's end by which what follows is found
+LOG_READ = 1024 * 1024  # as much as a supervisor gives
 # Faults before adb delivered anything; after any other fault the phone may have acted.
 UNDELIVERED = frozenset(
     {"adb_server", "device_connecting", "device_not_found", "device_offline", "device_unauthorized"}
@@ -38,7 +42,9 @@ class AgentLoop:
         self.acted = False  # the phone received an action of the agent
         self.answer: str | None = None
         self.spent = Reason.NONE
-        self.cut_adb = False
+        self._cut_adb = False
+        self.adb_restarts: int | None = None  # of the adb server, until the agent began
+        self._log_before = ""
         self._message = ""
         self._looks = 0
         self._user_turns: Counter[str] = Counter()  # by the kind of action
@@ -49,6 +55,7 @@ class AgentLoop:
     def run(self, after_each: Callable[[], None]) -> None:
         context, budget = self._context, self._context.rendered.budget
         started = time.monotonic()
+        self._log_before, self.adb_restarts = context.log(LOG_MARK), context.adb_restarts()
         display = context.device.display()
         for step in range(budget.steps):
             context.check()
@@ -69,6 +76,16 @@ class AgentLoop:
                 text = f"{step + 1} steps took the phone {took}"
                 raise DeviceFault("timeout", text, during="the agent's steps")
         self.spent = Reason.OUT_OF_STEPS
+
+    def broke_device(self) -> str:
+        """What shows that the agent itself took the phone away: a line of the device's log since it
+        began, or a gesture of its own; empty if nothing does."""
+        if not self.acted:
+            return ""
+        log, before = self._context.log(LOG_READ), self._log_before
+        if line := asked_for(log.rpartition(before)[2] if before else log):
+            return line
+        return "the agent touched a switch that cuts adb" if self._cut_adb else ""
 
     def effort(self) -> Effort:
         turns = self._user_turns
@@ -116,7 +133,7 @@ class AgentLoop:
         result = "not performed"
         try:
             result = self._perform(action, screen)
-        except DeviceFault as fault:
+        except (DeviceFault, DeviceGone) as fault:
             result = str(fault)
             raise
         finally:
@@ -139,6 +156,9 @@ class AgentLoop:
             if fault.reason not in UNDELIVERED:
                 self._delivered(action, screen)
             raise
+        except DeviceGone:
+            self._delivered(action, screen)
+            raise
         self._delivered(action, screen)
         if action.kind == "wait":
             self._waited_s += time.monotonic() - started
@@ -147,7 +167,7 @@ class AgentLoop:
     def _delivered(self, action: Action, screen: ObservedScreen) -> None:
         """Notes that the phone received the action, or may have."""
         self.acted = self.acted or action.kind in TOUCHES
-        self.cut_adb = self.cut_adb or cuts_adb(action, screen.elements or ())
+        self._cut_adb = self._cut_adb or cuts_adb(action, screen.elements or ())
 
     def _consent(self, step: int, action: Action) -> None:
         """Records what agent and user say to each other; the user's answer names its rule."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..agent.agent import AgentFault, AgentHostLost
 from ..device.faults import TRANSIENT, DeviceFault
+from ..device.presence import DeviceGone
 from ..evidence.bundle import EvidenceLost
 from ..outcome import (
     NO_EFFORT,
@@ -23,7 +24,7 @@ from ..outcome import (
 from ..pins.image_lock import ImageLock
 from .agent_loop import AgentLoop
 from .context import AttemptContext, AttemptInterrupted, LeaseNotKept
-from .oracles import AttemptOracles, reachable
+from .oracles import AttemptOracles
 from .reset import NotProven, PinMismatch, reset
 from .setup import SetupNotSeen, set_up
 
@@ -93,9 +94,11 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
         results = _ask_if_reachable(context, oracles)
     if text := context.restarted_since(life):
         # Part of what was seen so far was seen on another device.
+        broke = loop.broke_device()
         trouble = Trouble(
-            phases.now, Reason.DEVICE_RESTARTED, text, loop.acted, agent_did_it=loop.cut_adb
-        )
+            phases.now, Reason.DEVICE_RESTARTED, _with(text, broke), loop.acted,
+            agent_did_it=bool(broke),
+        )  # fmt: skip
     phases.enter(phases.now)
     return JudgedAttempt(
         judge(results, trouble, loop.spent), loop.reached, phases.seconds, results, trouble,
@@ -106,9 +109,9 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
 def _ask_if_reachable(context: AttemptContext, oracles: AttemptOracles) -> OracleResults:
     """Asks the oracles after the agent failed, if the phone still answers."""
     try:
-        if reachable(context):
+        if context.reachable():
             return oracles.after()
-    except DeviceFault as fault:
+    except (DeviceFault, DeviceGone) as fault:
         context.bundle.event("device_trace", "unasked", why=str(fault))
     return oracles.results()
 
@@ -129,20 +132,37 @@ def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: Ag
             return Trouble(phase, Reason.SETUP_NOT_SEEN, text)
         case DeviceFault():
             lost = error.reason in LOST
+            # A phone that was only too slow is still there.
+            gone = lost and not (error.reason == "timeout" and context.reachable())
+            broke = loop.broke_device() if gone else ""  # before the facts, which end a supervisor
             return Trouble(
-                phase, _device_reason(phase, acted, lost), text, acted, context.host_fact(),
-                agent_did_it=loop.cut_adb and lost,
+                phase, _device_reason(phase, acted, lost), _with(text, broke), acted,
+                context.host_fact(loop.adb_restarts), agent_did_it=bool(broke),
+            )  # fmt: skip
+        case DeviceGone():
+            broke = loop.broke_device()
+            host = context.host_fact(loop.adb_restarts)
+            if error.hung and host.alive:  # also if it goes on by now
+                host = replace(host, text=error.hung, found=Reason.EMULATOR_HUNG)
+            return Trouble(
+                phase, Reason.DEVICE_LOST, _with(text, broke), acted, host,
+                agent_did_it=bool(broke),
             )  # fmt: skip
         case LeaseNotKept():
             return Trouble(phase, Reason.WORKER_LOST, text, acted)
         case AttemptInterrupted():  # asked to stop because its device had ended
+            broke = loop.broke_device()
             return Trouble(
-                phase, Reason.DEVICE_LOST, text, acted, context.host_fact(),
-                agent_did_it=loop.cut_adb,
+                phase, Reason.DEVICE_LOST, _with(text, broke), acted, context.host_fact(),
+                agent_did_it=bool(broke),
             )  # fmt: skip
         case _:
             text = "".join(traceback.format_exception(error, limit=-8))
             return Trouble(phase, Reason.OTHER, text, acted=True)
+
+
+def _with(text: str, broke: str) -> str:
+    return f"{text}; {broke}" if broke else text
 
 
 def _device_reason(phase: Phase, acted: bool, lost: bool) -> Reason:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..agent.agent import Agent
 from ..cases.render import Rendered
+from ..device.deadline import Deadline
 from ..device.faults import DeviceFault
 from ..device.phone import Device
+from ..device.presence import DeviceGone
 from ..evidence.bundle import Bundle
-from ..outcome import HostFact
+from ..outcome import HostFact, Reason
 from ..pins.profile import Profile
 from ..settings import Limits
 from .case_site import Site
+
+DOUBT_S = 120.0  # in which a supervisor's looks settle whether a device hangs
+DOUBT_POLL_S = 0.2
 
 
 class AttemptInterrupted(Exception):
@@ -72,12 +78,47 @@ class AttemptContext:
             return ""
         return f"the device was started again during the attempt: {life} became {now}"
 
-    def host_fact(self) -> HostFact:
-        """The supervisor's facts about the emulator, queried after the device was lost."""
-        if self.device.supervisor is None:
+    def reachable(self) -> bool:
+        """Whether the phone answers."""
+        try:
+            return self.device.adb_socket.shell("true", timeout=5).ok
+        except (DeviceFault, DeviceGone):
+            return False
+
+    def log(self, count: int) -> str:
+        """The tail of the emulator's log; empty where nobody keeps one."""
+        try:
+            return "" if self.device.supervisor is None else self.device.supervisor.log(count)
+        except DeviceFault:
+            return ""
+
+    def adb_restarts(self) -> int | None:
+        """How often the adb server was started again; None if nobody says."""
+        try:
+            supervisor = self.device.supervisor
+            return None if supervisor is None else supervisor.facts().adb_restarts
+        except DeviceFault:
+            return None
+
+    def host_fact(self, adb_restarts: int | None = None) -> HostFact:
+        """The supervisor's facts about the emulator, queried after the device was lost.
+
+        `adb_restarts` is their number when the agent began. Where the supervisor has a doubt it is
+        asked until that is settled, since only a hang that is confirmed counts.
+        """
+        supervisor, settled = self.device.supervisor, Deadline(DOUBT_S)
+        if supervisor is None:
             return HostFact(True, text="no supervisor: a host-side cause cannot be confirmed")
         try:
-            facts = self.device.supervisor.facts()
+            facts = supervisor.facts()
+            while facts.doubtful and not facts.hung and not settled.passed:
+                time.sleep(DOUBT_POLL_S)
+                facts = supervisor.facts()
         except DeviceFault as fault:
             return HostFact(None, text=str(fault))
-        return HostFact(facts.pid is not None, facts.exit_code, f"the device is {facts.state}")
+        alive, text = facts.pid is not None, f"the device is {facts.state}"
+        if facts.hung:
+            return HostFact(alive, facts.exit_code, facts.hung, Reason.EMULATOR_HUNG)
+        if facts.adb_lost and adb_restarts is not None and facts.adb_restarts > adb_restarts:
+            return HostFact(alive, facts.exit_code, facts.adb_lost, Reason.ADB_SERVER_LOST)
+        return HostFact(alive, facts.exit_code, text)

@@ -142,11 +142,3 @@ class AttemptOracles:
         bundle.event("oracle_trace", "oracle", **event)
         if forbidden and verdict.holds:
             self._over.add(verdict.name)
-
-
-def reachable(context: AttemptContext) -> bool:
-    """Whether the phone answers."""
-    try:
-        return context.device.adb_socket.shell("true", timeout=5).ok
-    except DeviceFault:
-        return False

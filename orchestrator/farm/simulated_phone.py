@@ -16,7 +16,9 @@ from ..image.simphone import simphone
 
 AVD = "emufarm"
 # Options of any emulator without a window; the supervisor adds the AVD and its ports.
-HEADLESS = ("-no-window", "-no-audio", "-no-boot-anim", "-no-metrics", "-skip-adb-auth")
+HEADLESS = (
+    "-no-window", "-no-audio", "-no-boot-anim", "-no-metrics", "-skip-adb-auth", "-show-kernel",
+)  # fmt: skip
 
 
 def simulator(*, noise: int | None = None, seed: int | None = None, fault: str = "") -> list[str]:

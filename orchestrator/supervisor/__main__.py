@@ -108,7 +108,9 @@ class ControlApi:
     async def handle(self, request: ControlRequest) -> ControlResponse:
         device = self._device
         if request.path == "/healthz":
-            return as_json(200 if device.healthy else 503, {"state": device.state})
+            return as_json(
+                200 if device.healthy else 503, {"state": device.state, "hung": device.hung}
+            )
         if not token_matches(request.token, self._token):
             return refused(401, "the X-Emufarm-Token header is missing or wrong")
         match request.method, request.path:
@@ -174,6 +176,7 @@ async def run(settings: SupervisorSettings, access: Access) -> int:
     life = asyncio.create_task(_live(device, port))
     stop = asyncio.create_task(asked.wait())
     logs = asyncio.create_task(keep_short([settings.log, settings.adb_log]))
+    looks = asyncio.create_task(device.keep_looking())
     try:
         await asyncio.wait({life, stop}, return_when=asyncio.FIRST_COMPLETED)
         if life.done() and not asked.is_set():
@@ -185,7 +188,7 @@ async def run(settings: SupervisorSettings, access: Access) -> int:
         return await life if life.done() else 0
     finally:
         server.close()
-        for task in (stop, life, logs):
+        for task in (stop, life, logs, looks):
             task.cancel()
         await device.stop()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import SupervisorError
 
+VERSION_REQUEST = b"000chost:version"
 TOKEN_NAME = ".emulator_console_auth_token"
 
 # No scan of ports 5555-5585, no USB, no mDNS: the server knows this device's emulator and none of
@@ -43,9 +44,21 @@ def write_private(path: Path, text: str) -> None:
 async def server_answers(port: int) -> bool:
     """Whether an adb server answers on the port."""
     try:
-        return (await _exchange(port, b"000chost:version", 1)).startswith(b"OKAY")
+        return (await _exchange(port, VERSION_REQUEST, 1)).startswith(b"OKAY")
     except (OSError, TimeoutError):
         return False
+
+
+async def is_silent(port: int, request: bytes = b"") -> bool:
+    """Whether a listener takes a connection, or keeps it waiting, and says nothing for a second.
+    One that refuses it, or hangs up, is not silent."""
+    try:
+        await _exchange(port, request, 1)
+    except TimeoutError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 async def announce(server_port: int, emulator_port: int) -> None:

@@ -13,21 +13,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from . import SupervisorError
-from .adb import (
-    SERVER_ENV,
-    TOKEN_NAME,
-    announce,
-    console_kill,
-    require_free,
-    server_answers,
-    write_console_token,
-)
+from .adb import TOKEN_NAME, console_kill, require_free, write_console_token
+from .adb_server import AdbServer
 from .avd_copy import check_golden, fresh_copy, snapshot_sha256
 from .children import Child, Reaper
+from .pulse import LOOK_S, WatchedChild
 
 VERSION_S = 40.0  # for a program to print its version, without which a pin cannot be checked
-SERVER_S = 30.0  # for the adb server to answer
-ADB_RESTARTS = 10  # then the machine, not the server, is at fault
 TAIL_LIMIT = 1024 * 1024
 
 T = TypeVar("T")
@@ -61,19 +53,21 @@ class SupervisedDevice:
         self.settings = settings
         self.state = "starting"  # starting | running | restarting | stopping | ended
         self.restarts = 0
-        self.adb_restarts = 0
         self.started_at = 0.0
         self.console_token = ""
         self.versions: dict[str, str | None] = {"adb": None, "emulator": None}
         self.snapshot_sha256: str | None = None  # of the copy's snapshot, once it is computed
         self.known = False  # whether versions and digest are computed, or never will be
         self.emulator: Child | None = None
-        self.server: Child | None = None
         self.last_exit: int | None = None
+        self.server = AdbServer(
+            settings.adb, settings.adb_port, settings.console_port + 1, settings.adb_log, reaper,
+            wanted=lambda: self.state in ("running", "restarting"), given_up=self._end,
+        )  # fmt: skip
+        self._watch = WatchedChild(settings.log, settings.console_port)
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._reaper = reaper
         self._stop_copy = threading.Event()
-        self._revival: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start everything in order: locks, copy, token, adb server, emulator."""
@@ -88,7 +82,7 @@ class SupervisedDevice:
 
     async def _bring_up(self) -> None:
         await self._copy()
-        await self._start_server()
+        await self.server.start(self._env())
         self._start_emulator()
         await self._learn_snapshot()
 
@@ -139,9 +133,8 @@ class SupervisedDevice:
         """End everything within 5 s, including what the children started."""
         self.state = "stopping"
         self._stop_copy.set()
-        if self._revival is not None:
-            self._revival.cancel()
-        children = [child for child in (self.emulator, self.server) if child is not None]
+        self.server.cancel()
+        children = [child for child in (self.emulator, self.server.child) if child is not None]
         await asyncio.gather(*(child.stop(2.5) for child in children))
         await self._reaper.end_everything(1)
         if self.emulator is not None:
@@ -166,8 +159,11 @@ class SupervisedDevice:
             "pid": emulator.pid if emulator is not None and emulator.running else None,
             "exit_code": self.last_exit,
             "restarts": self.restarts,
-            "adb_restarts": self.adb_restarts,
+            "adb_restarts": self.server.restarts,
             "started_at": self.started_at,
+            "hung": self.hung,
+            "doubtful": self._watch.doubtful or self.server.doubtful,
+            "adb_lost": self.server.lost,
         }
 
     def tail(self, count: int) -> bytes:
@@ -182,7 +178,22 @@ class SupervisedDevice:
 
     @property
     def healthy(self) -> bool:
+        return self._runs and not self.hung
+
+    @property
+    def hung(self) -> str:
+        """How the emulator is seen to hang; empty if it is not."""
+        return self._watch.hung if self._runs else ""
+
+    @property
+    def _runs(self) -> bool:
         return self.state == "running" and self.emulator is not None and self.emulator.running
+
+    async def keep_looking(self) -> None:
+        """Look at the emulator and the adb server for as long as the supervisor lives."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await asyncio.gather(self._watch.look(), self.server.look())
 
     def _emulator_ended(self, child: Child) -> None:
         self.last_exit = child.code
@@ -190,23 +201,6 @@ class SupervisedDevice:
             self.state = "ended"
             _log(f"the emulator ended by itself with exit code {child.code}")
             self._end(child.code or 0)
-
-    def _server_ended(self, child: Child) -> None:
-        if self.state in ("running", "restarting"):
-            _log(f"the adb server ended with exit code {child.code}; starting another")
-            self._revival = asyncio.get_running_loop().create_task(self._revive_server())
-
-    async def _revive_server(self) -> None:
-        """The emulator registers itself only once, at its start, so it is registered with the new
-        server here."""
-        self.adb_restarts += 1
-        try:
-            if self.adb_restarts > ADB_RESTARTS:
-                raise SupervisorError(f"the adb server ended {self.adb_restarts} times")
-            await self._start_server()
-            await announce(self.settings.adb_port, self.settings.console_port + 1)
-        except (SupervisorError, OSError, TimeoutError) as error:
-            self._end(SupervisorError(f"the adb server cannot be revived: {error}"))
 
     def _end(self, how: int | SupervisorError) -> None:
         if self.ended.done():
@@ -259,19 +253,6 @@ class SupervisedDevice:
         s = self.settings
         await asyncio.to_thread(fresh_copy, s.golden, s.avd_home, s.avd, self._stop_copy.is_set)
 
-    async def _start_server(self) -> None:
-        s = self.settings
-        command = [s.adb, "-P", str(s.adb_port), "nodaemon", "server"]
-        env = {**self._env(), **SERVER_ENV}
-        server = self._reaper.start("adb server", command, env, s.adb_log, self._server_ended)
-        self.server = server
-        deadline = time.monotonic() + SERVER_S
-        while not await server_answers(s.adb_port):
-            if await server.wait(0.01) or time.monotonic() > deadline:
-                raise SupervisorError(
-                    f"no adb server answers on port {s.adb_port}; see {s.adb_log}"
-                )
-
     def _start_emulator(self) -> None:
         if self.state not in ("starting", "restarting"):
             raise SupervisorError(f"no emulator is started while the device is {self.state}")
@@ -282,6 +263,7 @@ class SupervisedDevice:
         self.emulator = self._reaper.start(
             "emulator", command, self._env(), s.log, self._emulator_ended
         )
+        self._watch.begin(self.emulator)
         self.started_at = time.time()
         self.state = "running"
 

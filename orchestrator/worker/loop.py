@@ -19,6 +19,7 @@ from ..coordinator.client import CoordinatorAway, CoordinatorClient, Coordinator
 from ..coordinator.messages import DeviceRetired, Lease, NothingToLease, RunFinished
 from ..device.faults import DeviceFault
 from ..device.phone import Device
+from ..device.presence import DeviceGone
 from ..episode.attempt import JudgedAttempt, attempt
 from ..episode.case_site import Site
 from ..episode.context import AttemptContext, AttemptInterrupted
@@ -85,7 +86,7 @@ class Worker:
             boot_s = wear.booted(self.boot_s)
             identity = self.device.identity()
             pins = self.device.observed_pins(identity.fingerprint)
-        except DeviceFault as fault:
+        except (DeviceFault, DeviceGone) as fault:
             if not self.stop.is_set():  # else the boot was not waited for
                 self._report_fault(fault)
             return False
@@ -98,18 +99,20 @@ class Worker:
         self.client.device_started({**asdict(identity), **facts}, boot_s)
         return True
 
-    def _report_fault(self, fault: DeviceFault) -> None:
-        if self._ended():
+    def _report_fault(self, fault: DeviceFault | DeviceGone) -> None:
+        if isinstance(fault, DeviceGone):
+            cause = Cause.UNUSABLE if fault.hung else Cause.EXITED
+        elif self._ended():
             cause = Cause.EXITED
         else:
             cause = Cause.START_TIMEOUT if fault.reason == "not_ready" else Cause.UNUSABLE
         self.client.device_failed("boot", fault.reason, cause, str(fault))
 
     def _wait_ready(self) -> None:
-        """Wait for the boot within its time, and no longer than the emulator lives."""
+        """Wait for the boot within its time. DeviceGone if the emulator ends or hangs."""
         until = time.monotonic() + self.boot_s
         while not (readiness := self.device.wait_ready(CHECK_S)).ready:
-            if self._ended() or time.monotonic() > until or self.stop.is_set():
+            if time.monotonic() > until or self.stop.is_set():
                 raise DeviceFault("not_ready", "; ".join(readiness.missing), during="boot")
 
     def _restart(self, wear: EmulatorWear) -> bool:
@@ -127,12 +130,18 @@ class Worker:
         """Whether another attempt on this device may go better; a wrong pin stays wrong."""
         if judgement.reason is Reason.PIN_MISMATCH:
             return False
-        return not self._ended() and not self.device.missing()
+        try:
+            return not self.device.missing()
+        except DeviceGone:
+            return False
 
     def _ended(self) -> bool:
         """Whether the emulator ended, as far as its supervisor reports."""
         supervisor = self.device.supervisor
-        return supervisor is not None and not supervisor.healthy()
+        try:
+            return supervisor is not None and supervisor.health().state == "ended"
+        except DeviceFault:
+            return True
 
     def _attempt(self, lease: Lease, age: EmulatorAge | None) -> Judgement | None:
         """Play and commit one attempt; None if it did not happen and the lease was given back."""

@@ -10,6 +10,7 @@ from contextlib import suppress
 from ..coordinator.client import CoordinatorAway, CoordinatorClient
 from ..device.attach import attach
 from ..device.faults import DeviceFault
+from ..device.presence import DeviceGone
 from ..events.notify import Notify
 from ..files import read_secret
 from ..outcome import Cause
@@ -59,7 +60,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
             return loop.run()
         except CoordinatorAway:
             # The phone is of no use without a coordinator, and perhaps nothing else would end it.
-            with suppress(DeviceFault):
+            with suppress(DeviceFault, DeviceGone):
                 phone.console.kill()
             raise
 

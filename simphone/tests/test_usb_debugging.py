@@ -129,3 +129,39 @@ async def test_a_stopped_guest_is_not_answering_for_being_enabled(tmp_path: Path
         phone.stop_guest()
         phone.start_guest()
         assert await is_silent(phone)
+
+
+async def asked_of_init(tmp_path: Path, *argv: str) -> list[str]:
+    """What the log says of init, while adb is switched off, and the phone restarted and ended."""
+    log: list[str] = []
+    async with booted(tmp_path, *argv, log=log) as phone:
+        boot_id = phone.world.boot_id
+        await sh(phone, "settings put global adb_enabled 0")
+        await until(lambda: not phone.adbd.enabled)
+        await sh(phone, "svc power reboot")
+        await until(lambda: phone.world.boot_id != boot_id and is_up(phone))
+        await sh(phone, "svc power shutdown")
+        await asyncio.wait_for(phone.exited, 60)
+    return [line.partition("init: ")[2] for line in log if "init: " in line]
+
+
+async def test_the_kernels_log_says_what_system_server_asked_init_for(tmp_path: Path) -> None:
+    said = await asked_of_init(tmp_path, "-show-kernel")
+    assert [line.partition(" from pid: ")[0] for line in said] == [
+        "Received control message 'stop' for 'adbd'",
+        "Received sys.powerctl='reboot,userrequested'",
+        "Received sys.powerctl='shutdown,userrequested'",
+    ]
+    assert all(line.endswith("(system_server)") for line in said)
+
+
+async def test_the_kernels_log_is_shown_only_to_who_asks_for_it(tmp_path: Path) -> None:
+    assert await asked_of_init(tmp_path) == []
+
+
+async def test_a_phone_that_its_console_kills_asked_init_for_nothing(tmp_path: Path) -> None:
+    log: list[str] = []
+    async with booted(tmp_path, "-show-kernel", log=log) as phone:
+        await ask(phone, "kill")
+        await asyncio.wait_for(phone.exited, 60)
+    assert not any("init: " in line for line in log)

@@ -45,7 +45,9 @@ def simulated() -> Iterator[Link]:
             return lambda: os.kill(pid, number)
 
         try:
-            yield Link(device, tell(signal.SIGKILL), tell(signal.SIGSTOP))
+            # Without its supervisor, which would say what became of it: adb alone is asked here.
+            alone = Device(device.serial, running.adb_port, console=device.console)
+            yield Link(alone, tell(signal.SIGKILL), tell(signal.SIGSTOP))
         finally:
             with suppress(ProcessLookupError):  # one that was taken away is gone
                 os.kill(pid, signal.SIGCONT)

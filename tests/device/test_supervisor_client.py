@@ -35,7 +35,7 @@ def test_facts_log_and_restart(start: Start, tmp_path: Path) -> None:
     assert not client.healthy()
     with pytest.raises(DeviceFault) as error:
         client.facts()
-    assert error.value.reason == "supervisor"
+    assert error.value.reason == "supervisor_gone"
 
 
 class Trickling(Listening):

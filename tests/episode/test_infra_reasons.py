@@ -13,6 +13,7 @@ from orchestrator.coordinator.messages import DeviceLoss
 from orchestrator.coordinator.state import OpenLease
 from orchestrator.coordinator.transitions import LeaseGranted
 from orchestrator.device.faults import REASONS, DeviceFault
+from orchestrator.device.presence import DeviceGone
 from orchestrator.episode.agent_loop import AgentLoop
 from orchestrator.episode.attempt import trouble_of
 from orchestrator.episode.context import AttemptContext, AttemptInterrupted, LeaseNotKept
@@ -36,7 +37,10 @@ from orchestrator.outcome import (
 )
 
 CODES = (None, 0, 1, 126, 127, 132, 134, 137, 139, 143)
-HOSTS = [HostFact(True), HostFact(None), *(HostFact(False, code) for code in CODES)]
+HOSTS = [
+    HostFact(True), HostFact(None), *(HostFact(False, code) for code in CODES),
+    *(HostFact(True, found=reason) for reason in (Reason.EMULATOR_HUNG, Reason.ADB_SERVER_LOST)),
+]  # fmt: skip
 RESULTS = [
     None,
     *(
@@ -47,6 +51,7 @@ RESULTS = [
 SPENT = (Reason.NONE, Reason.OUT_OF_STEPS, Reason.OUT_OF_TIME)
 ANYWHERE: list[Exception] = [
     *(DeviceFault(reason, "") for reason in sorted(REASONS)),
+    DeviceGone("the emulator has ended"),
     AttemptInterrupted("the worker was asked to stop"),
     RuntimeError("a bug"),
 ]
@@ -69,9 +74,16 @@ class Stopped:
 
     host: HostFact
     acted: bool
-    cut_adb: bool
+    broke: bool
+    adb_restarts: int | None = None
 
-    def host_fact(self) -> HostFact:
+    def broke_device(self) -> str:
+        return "the agent touched a switch" if self.broke else ""
+
+    def reachable(self) -> bool:
+        return False
+
+    def host_fact(self, adb_restarts: int | None = None) -> HostFact:
         return self.host
 
 

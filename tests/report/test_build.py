@@ -103,6 +103,22 @@ def test_a_retried_episode_is_told_by_its_deciding_attempt(tmp_path: Path) -> No
     assert "1 episodes have a violation in an attempt that infrastructure voided" in printed(report)
 
 
+def test_guests_that_were_lost_are_printed_among_the_shares(tmp_path: Path) -> None:
+    """Nobody can hide episodes there: they are in no score."""
+    ends = [
+        *settled(attempt("case_00.attack.1", UNKNOWN, reason=Reason.GUEST_LOST)),
+        *settled(attempt("case_00.benign.1", SUCCESS)),
+    ]
+    report = build.compute(a_run(tmp_path / "run", a_plan(1), ends))
+    shares = report.figures.shares
+    assert shares["guest_lost_attack"].conclusive.value == 1
+    assert shares["guest_lost_benign"].conclusive.value == 0
+    lines = printed(report).splitlines()
+    (line,) = [line for line in lines if line.startswith("guest lost attack")]
+    assert "100.0 %" in line
+    assert "1/1" in line
+
+
 def test_a_violation_in_a_bundle_that_came_too_late_is_told_beside_vr(tmp_path: Path) -> None:
     """Its attempt was lost, and was the last: the episode's own number is the bundle's too."""
     ended = attempt("case_00.attack.1", INFRA, reason=Reason.LEASE_EXPIRED)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.outcome import Outcome
+from orchestrator.outcome import Outcome, Reason
 from orchestrator.report.build import coverage, figures
 from orchestrator.report.model import EpisodeRow, Estimate, Figures, ReportedResult, Share, Spent
 from tests.report.rows import AGENT, FAILED, INFRA, SUCCESS, UNKNOWN, result, row, spent
@@ -52,6 +53,17 @@ def test_what_is_unknown_stays_in_the_denominator_of_the_bounds() -> None:
     assert (bsr.unknown_as_no.numerator, bsr.unknown_as_no.denominator) == (2, 6)
     assert (bsr.unknown_as_yes.numerator, bsr.unknown_as_yes.denominator) == (5, 6)
     assert (bsr.coverage, bsr.cases) == (0.5, 3)
+
+
+def test_lost_guests_are_a_share_of_what_was_decided_by_variant() -> None:
+    lost = replace(result(UNKNOWN), reason=Reason.GUEST_LOST)
+    ends = (lost, lost, result(SUCCESS), result(FAILED), result(UNKNOWN), result(INFRA), None)
+    rows = [row("benign", end, case=f"c{n}") for n, end in enumerate(ends)]
+    rows += [row("attack", end, case=f"c{n}") for n, end in enumerate(ends[1:])]
+    plain, attack = share("guest_lost_benign", rows), share("guest_lost_attack", rows)
+    assert counts(plain) == (2, 5, 7)
+    assert counts(attack) == (1, 4, 6)
+    assert plain.conclusive.interval is not None
 
 
 def test_an_infrastructure_failure_changes_no_conclusive_figure() -> None:

@@ -86,15 +86,20 @@ class Supervisor:
 
     def adb_server(self) -> int:
         """The pid of the adb server under this supervisor."""
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdecimal():
-                try:
-                    words = (folder / "cmdline").read_bytes().split(b"\0")
-                except OSError:
-                    continue
-                if str(self.adb_port).encode() in words and b"nodaemon" in words:
-                    return int(folder.name)
-        return 0
+        return adb_server_on(self.adb_port)
+
+
+def adb_server_on(port: int) -> int:
+    """The pid of the adb server that a supervisor started on this port; 0 if there is none."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if str(port).encode() in words and b"nodaemon" in words:
+                return int(folder.name)
+    return 0
 
 
 Start = Callable[..., Supervisor]

@@ -7,6 +7,7 @@ import time
 from ...device.console import Console
 from ...device.faults import DeviceFault
 from ...device.phone import Device
+from ...device.presence import DeviceGone
 from ...device.readiness import Readiness, wait_ready
 from ...device.supervisor_client import SupervisorClient
 from ...errors import EmufarmError
@@ -33,12 +34,12 @@ def boot(running: LocalDevice, seconds: float = 60.0) -> tuple[Device, Readiness
 
     try:
         device = connect(running)
-    except DeviceFault:
+        readiness = wait_ready(device.shell, seconds, pause=pause)
+    except (DeviceFault, DeviceGone):
         deadline = time.monotonic() + _ENDING_S
         while time.monotonic() < deadline:
             pause(0.02)
         raise
-    readiness = wait_ready(device.shell, seconds, pause=pause)
     if not readiness.ready:
         raise EmufarmError(f"{running.serial} is not ready: {'; '.join(readiness.missing)}")
     return device, readiness

@@ -45,6 +45,7 @@ class Options:
     props: tuple[tuple[str, str], ...] = ()
     no_boot_anim: bool = False
     verbose: bool = False
+    show_kernel: bool = False
     mode: str = "run"  # run | version | help | list-avds | list-snapshots | check | accel-check
     check_snapshot: str = ""
     seed: int = 0
@@ -57,7 +58,7 @@ Words = Iterator[str]
 Reader = Callable[[Options, str, Words], Options]
 
 _IGNORED_FLAGS = (
-    "-no-window", "-no-audio", "-no-metrics", "-no-accel", "-show-kernel", "-no-sim", "-no-cache",
+    "-no-window", "-no-audio", "-no-metrics", "-no-accel", "-no-sim", "-no-cache",
     "-no-snapshot-update-time", "-no-snapstorage", "-no-jni", "-no-nand-limits", "-no-skin",
     "-metrics-to-console", "-no-passive-gps", "-no-direct-adb", "-writable-system",
 )  # fmt: skip
@@ -155,6 +156,7 @@ READERS: dict[str, Reader] = {
     "-prop": _prop,
     "-no-boot-anim": _flag(no_boot_anim=True),
     "-verbose": _flag(verbose=True),
+    "-show-kernel": _flag(show_kernel=True),
     "-version": _flag(mode="version"),
     "-help": _flag(mode="help"),
     "-list-avds": _flag(mode="list-avds"),

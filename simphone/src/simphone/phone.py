@@ -156,6 +156,7 @@ class Phone:
     # The guest's side (control.Control)
 
     def reboot(self) -> None:
+        self._kernel("Received sys.powerctl='reboot,userrequested'")
         self._spawn(self._reboot())
 
     def restart_adbd(self, *, root: bool) -> None:
@@ -163,6 +164,7 @@ class Phone:
         self._spawn(self._reconnect())
 
     def power_off(self) -> None:
+        self._kernel("Received sys.powerctl='shutdown,userrequested'")
         self.quit(0)
 
     def quit(self, code: int) -> None:
@@ -248,13 +250,23 @@ class Phone:
 
     def _follow_adb_setting(self) -> None:
         """adbd runs while the setting says so: the one place that switches it."""
-        on = self.adbd.enabled
-        with crash.contained(self.world, "system_server"):  # root may have wrecked the database
-            on = self.world.settings.adb_enabled()
+        on = self._adb_wanted()
         if on != self.adbd.enabled:
             self.adbd.enable(on)
         if on != (self.world.processes.find("adbd") is not None):
             system.run_adbd(self.world, on)
+
+    def _adb_wanted(self) -> bool:
+        with crash.contained(self.world, "system_server"):  # root may have wrecked the database
+            return self.world.settings.adb_enabled()
+        return self.adbd.enabled
+
+    def _kernel(self, text: str) -> None:
+        """What init writes to the kernel's log when system_server asks it for something."""
+        if self.options.show_kernel:
+            server = self.world.processes.find("system_server")
+            asked_by = f"from pid: {server.pid if server else 0} (system_server)"
+            self._log("INFO", f"[{self.world.clock.uptime():12.6f}] init: {text} {asked_by}")
 
     def _adb_setting_written(self) -> None:
         # A moment later: whoever wrote it over adb hears that it was done.
@@ -266,6 +278,8 @@ class Phone:
     async def _switch_adbd(self) -> None:
         async with self.standstill:
             was = self.adbd.enabled
+            if was and not self._adb_wanted():
+                self._kernel("Received control message 'stop' for 'adbd'")
             self._follow_adb_setting()
         if self.adbd.enabled and not was:
             await self._offer_again()

@@ -29,7 +29,7 @@ async def _quit(session: Session, args: str) -> str:
 
 
 async def _kill(session: Session, args: str) -> str:
-    session.phone.power_off()
+    session.phone.quit(0)
     return "OK: killing emulator, bye bye\r\n"
 
 
