@@ -136,7 +136,7 @@ def trouble_of(error: Exception, phase: Phase, context: AttemptContext, loop: Ag
             gone = lost and not (error.reason == "timeout" and context.reachable())
             broke = loop.broke_device() if gone else ""  # before the facts, which end a supervisor
             return Trouble(
-                phase, _device_reason(phase, acted, lost), _with(text, broke), acted,
+                phase, _device_reason(phase, lost), _with(text, broke), acted,
                 context.host_fact(loop.adb_restarts), agent_did_it=bool(broke),
             )  # fmt: skip
         case DeviceGone():
@@ -165,9 +165,7 @@ def _with(text: str, broke: str) -> str:
     return f"{text}; {broke}" if broke else text
 
 
-def _device_reason(phase: Phase, acted: bool, lost: bool) -> Reason:
-    if lost:
-        return Reason.DEVICE_LOST
-    if phase is Phase.SETUP:
-        return Reason.SETUP_NOT_SEEN
-    return Reason.OTHER if acted else Reason.DEVICE_LOST
+def _device_reason(phase: Phase, lost: bool) -> Reason:
+    """A phone that answers otherwise than a sound one does is as good as lost. Nothing of a device
+    is `other`: an agent that breaks its phone would hide in it."""
+    return Reason.SETUP_NOT_SEEN if phase is Phase.SETUP and not lost else Reason.DEVICE_LOST

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import cast
 
+import pytest
+
 from orchestrator.agent.agent import AgentFault, AgentHostLost
 from orchestrator.coordinator import schedule
 from orchestrator.coordinator.messages import DeviceLoss
@@ -147,3 +149,16 @@ def test_every_reason_but_none_has_one_family_of_counts() -> None:
     kinds = [infra, BLAMED_ON_AGENT, INCONCLUSIVE_REASONS]
     assert sum(map(len, kinds)) == len(frozenset().union(*kinds))
     assert frozenset().union(*kinds) == frozenset(Reason) - {Reason.NONE}
+
+
+@pytest.mark.parametrize("phase", [Phase.AGENT, Phase.ORACLE])
+def test_no_fault_of_a_device_after_an_action_is_other(phase: Phase) -> None:
+    """An agent that makes its phone answer oddly would hide there: the share of lost guests has
+    every such episode."""
+    told = Stopped(HostFact(True), acted=True, broke=False)
+    context, loop = cast(AttemptContext, told), cast(AgentLoop, told)
+    for reason in sorted(REASONS):
+        judged = judge(None, trouble_of(DeviceFault(reason, "odd"), phase, context, loop))
+        assert (judged.outcome, judged.reason) == (
+            Outcome.ORACLE_INCONCLUSIVE, Reason.GUEST_LOST,
+        ), reason  # fmt: skip
