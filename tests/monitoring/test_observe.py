@@ -15,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.prometheus import Prometheus, run_at
+from orchestrator.metrics.collector import exposition, registered
+from orchestrator.metrics.families import IDENTITY
+from orchestrator.metrics.run_metrics import RunMetrics
+from tests.e2e.prometheus import RUN, Prometheus, run_at, unescaped
+from tests.metrics.journals import PLAN
 
 ROOT = Path(__file__).parents[2]
 INFO = 'emufarm_run_info{agent="x",run="night-1",plan="p"} 1\nemufarm_run_over 0\n'
@@ -49,6 +53,16 @@ def test_a_run_is_known_by_its_info_and_nobody_by_none() -> None:
     with served() as address:
         assert run_at(address) == "night-1"
     assert run_at(address) is None
+
+
+@pytest.mark.parametrize("name", ['night "1"\n{run="\\other"} 1', "\\n", "plain"])
+def test_a_hostile_name_of_a_run_is_read_as_it_is(name: str) -> None:
+    """Else its series would have another instance than its run has."""
+    metrics = RunMetrics.of(PLAN, dict.fromkeys(IDENTITY, "x") | {"run": name})
+    body, _ = exposition(registered(metrics), "")
+    found = RUN.search(body.decode())
+    assert found is not None
+    assert unescaped(found.group(1)) == name
 
 
 def test_without_prometheus_one_sentence_names_the_package() -> None:
