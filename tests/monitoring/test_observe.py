@@ -18,7 +18,7 @@ import pytest
 from orchestrator.metrics.collector import exposition, registered
 from orchestrator.metrics.families import IDENTITY
 from orchestrator.metrics.run_metrics import RunMetrics
-from tests.e2e.prometheus import RUN, Prometheus, run_at, unescaped
+from tests.e2e.prometheus import Prometheus, run_at
 from tests.metrics.journals import PLAN
 
 ROOT = Path(__file__).parents[2]
@@ -27,19 +27,21 @@ PROGRAM = [sys.executable, "-m", "tests.e2e.prometheus"]
 
 
 class Metrics(BaseHTTPRequestHandler):
+    text = INFO.encode()
+
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(INFO.encode())
+        self.wfile.write(self.text)
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(handler: type[Metrics] = Metrics) -> Iterator[str]:
     """The metrics of a run, and their address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Metrics) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -60,9 +62,8 @@ def test_a_hostile_name_of_a_run_is_read_as_it_is(name: str) -> None:
     """Else its series would have another instance than its run has."""
     metrics = RunMetrics.of(PLAN, dict.fromkeys(IDENTITY, "x") | {"run": name})
     body, _ = exposition(registered(metrics), "")
-    found = RUN.search(body.decode())
-    assert found is not None
-    assert unescaped(found.group(1)) == name
+    with served(type("HostileMetrics", (Metrics,), {"text": body})) as address:
+        assert run_at(address) == name
 
 
 def test_without_prometheus_one_sentence_names_the_package() -> None:
