@@ -25,7 +25,7 @@ from orchestrator.events.interpreter import serve_steadily
 from orchestrator.evidence.attempt import AttemptRecord
 from orchestrator.metrics.collector import exposition, registered
 from orchestrator.metrics.families import ATTEMPT_PHASES, IDENTITY
-from orchestrator.metrics.gauges import FleetSlot, VolumeRoom
+from orchestrator.metrics.gauges import FleetSlot, FleetView, VolumeRoom
 from orchestrator.metrics.run_metrics import RunMetrics
 from orchestrator.outcome import Blame, EmulatorAge, Judgement, Outcome, Phase, Reason
 from orchestrator.plan.plan import Episode, Plan
@@ -63,7 +63,7 @@ class Life:
         self.metrics.room = VolumeRoom(4e11, 1e12)
         self.names = [f"slot-{number}.1" for number in range(devices)]
         slots = [FleetSlot(name, "running") for name in self.names]
-        self.metrics.slots = lambda: slots
+        self.metrics.fleet = lambda: FleetView(slots, devices)
         self.events, self.counting_s = 0, 0.0
         self._chance = random.Random(3)
 

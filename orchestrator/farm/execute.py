@@ -30,13 +30,14 @@ from ..events.notify import Notify
 from ..fleet.fact import DeviceFact
 from ..fleet.local.work_folder import work_folder
 from ..fleet.port import Fleet, FleetOrder, RunResources
-from ..metrics.gauges import FleetSlot
+from ..metrics.gauges import FleetSlot, FleetView
 from ..metrics.run_metrics import RunMetrics
 from ..outcome import Cause, Reason
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, lock_staging, send_sealed
 from .documents import record_devices, seal
 from .job import Job
+from .recorded import created_s
 from .run_events import Journaled, Notice, OnEvent, RunStarted, notifier
 
 _MOST_SENDERS = 32  # threads; most of them wait for a folder that is in use
@@ -106,6 +107,7 @@ async def execute(
             if lasting is not None:
                 coordinator.notices, coordinator.paused = lasting.notices, lasting.paused
             if metrics is not None:
+                metrics.began_s = await asyncio.to_thread(created_s, job.run)
                 metrics.state, metrics.check_claim = coordinator.state, coordinator.claim.check
             coordinator.subscribe(lambda event: on_event(Journaled(event)))
             on_event(RunStarted(job.run, coordinator.view))
@@ -174,7 +176,10 @@ async def run_fleet(
     async with resources.fleet(order, reports.send) as fleet:
         coordinator.agents = fleet.agents
         if metrics is not None:
-            metrics.slots = lambda: [FleetSlot(slot.device, slot.state) for slot in fleet.slots]
+            metrics.fleet = lambda: FleetView(
+                [FleetSlot(slot.device, slot.state) for slot in fleet.slots],
+                lasting.wanted.count if lasting is not None else order.devices,
+            )
         coordinator.subscribe(lambda event: report_commit(fleet, event))
         kept = False
         try:

@@ -73,6 +73,15 @@ def given_again(folder: Path, plan: Plan, before: RecordedRun, agent: str) -> tu
     return agent, masked_digest(agent, plan.digest) == before.masked_digest
 
 
+def created_s(folder: Path) -> float:
+    """Unix time at which the run was started; UsageError where the manifest is not a run's."""
+    path = folder / MANIFEST
+    try:
+        return int(read_json(path)["created_ts_ms"]) / 1000
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is not a run's manifest: {error!r}") from error
+
+
 def require_unchanged_cases(folder: Path, plan: Plan, cases_folder: Path) -> None:
     """UsageError where a case on disk is no longer the one that was planned."""
     if not cases_folder.is_dir():

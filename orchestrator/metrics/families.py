@@ -187,6 +187,11 @@ DEVICES = Family(
     "are in quarantine since this coordinator began.",
     ("state",), tuple((state,) for state in DEVICE_STATES),
 )  # fmt: skip
+DEVICES_WANTED = Family(
+    "devices_wanted", "gauge", "state",
+    "Devices that the run shall have: what was asked for, at most one for each undecided episode; "
+    "0 while its devices are scaled to none, and once it has ended.",
+)  # fmt: skip
 OLDEST_LEASE = Family(
     "oldest_lease_seconds", "gauge", "state",
     "Age of the oldest open lease; 0 where there is none.",
@@ -211,6 +216,11 @@ RUN_OVER = Family(
     "run_over", "gauge", "state",
     "1 once the run has ended, so that nobody misses its coordinator.",
 )  # fmt: skip
+RUN_START_TIME = Family(
+    "run_start_time_seconds", "gauge", "identity",
+    "Unix time at which the run was first started; a resume does not change it. A counter that is "
+    "first seen later than that did not begin at 0.",
+)  # fmt: skip
 RUN_INFO = Family(
     "run_info", "info", "identity",
     "1; what this run is, to be joined with the other families.",
@@ -221,6 +231,6 @@ FAMILIES = (
     EPISODES_DECIDED, ATTEMPTS, INFRA_FAILURES, AGENT_FAILURES, INCONCLUSIVE, DEVICE_STARTS,
     DEVICE_START_FAILURES, DEVICES_LOST, RETRIES, QUARANTINES, LEASES_EXPIRED, FENCED, VIOLATIONS,
     EVIDENCE_BYTES, DEVICE_SECONDS, DEVICE_SECONDS_LOST, BOOT_SECONDS, PHASE_SECONDS,
-    ATTEMPT_SECONDS, COMMIT_SECONDS, JOURNAL_SYNC_SECONDS, EPISODES, DEVICES, OLDEST_LEASE, ETA,
-    VOLUME_FREE, VOLUME_SIZE, STUCK, RUN_OVER, RUN_INFO,
+    ATTEMPT_SECONDS, COMMIT_SECONDS, JOURNAL_SYNC_SECONDS, EPISODES, DEVICES, DEVICES_WANTED,
+    OLDEST_LEASE, ETA, VOLUME_FREE, VOLUME_SIZE, STUCK, RUN_OVER, RUN_START_TIME, RUN_INFO,
 )  # fmt: skip

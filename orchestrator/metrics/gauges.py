@@ -34,22 +34,41 @@ class VolumeRoom(NamedTuple):
 UNKNOWN_ROOM = VolumeRoom(math.nan, math.nan)
 
 
+class FleetView(NamedTuple):
+    """A run's fleet at one moment; of a run that is only served there is none."""
+
+    slots: Iterable[FleetSlot] = ()
+    wanted: int = 0  # devices that were asked for
+
+
+NO_FLEET = FleetView()
+
+
 def gauges(
-    state: State, now: float, slots: Iterable[FleetSlot], room: VolumeRoom, *, over: bool
+    state: State, now: float, fleet: FleetView, room: VolumeRoom, began_s: float, *, over: bool
 ) -> GaugeValues:
-    """`over`: the run has ended, whether or not all of it is decided."""
-    left = eta(state, now)
-    episodes = (len(state.pending), len(state.leases), state.outcomes.total())
+    """`over`: the run has ended, whether or not all of it is decided. Nothing is at work any more
+    then, whatever its journal left open: a lease whose coordinator was killed stays in it."""
+    ended = over and not state.finished
+    left = None if ended else eta(state, now)
+    leased = 0 if over else len(state.leases)
+    decided = state.outcomes.total()
+    episodes = (len(state.episodes) - leased - decided, leased, decided)
     named = zip(families.EPISODE_STATES, episodes, strict=True)
+    devices = dict.fromkeys(families.DEVICES.series, 0.0)
     return {
         families.EPISODES.name: {(name,): count for name, count in named},
-        families.DEVICES.name: _devices(state, now, slots),
-        families.OLDEST_LEASE.name: {(): oldest_lease_s(state, now)},
+        families.DEVICES.name: devices if over else _devices(state, now, fleet.slots),
+        families.DEVICES_WANTED.name: {
+            (): 0.0 if over else float(min(fleet.wanted, state.undecided))
+        },
+        families.OLDEST_LEASE.name: {(): 0.0 if over else oldest_lease_s(state, now)},
         families.ETA.name: {(): math.nan if left is None else left},
         families.VOLUME_FREE.name: {(): room.free},
         families.VOLUME_SIZE.name: {(): room.size},
         families.STUCK.name: {(): float(stuck(state))},
         families.RUN_OVER.name: {(): float(over or state.finished)},
+        families.RUN_START_TIME.name: {(): began_s},
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..coordinator.state import State
@@ -11,19 +12,20 @@ from ..coordinator.transitions import Event
 from ..plan.plan import Plan
 from . import families
 from .families import LabelValues
-from .gauges import UNKNOWN_ROOM, FleetSlot, GaugeValues, VolumeRoom, gauges
+from .gauges import NO_FLEET, UNKNOWN_ROOM, FleetView, GaugeValues, VolumeRoom, gauges
 from .totals import Buckets, RunTotals
 
 
 @dataclass
 class RunMetrics:
-    """A coordinator's observer (coordinator/observer.py). `state`, `slots`, `room` and
-    `check_claim` are given once there are any."""
+    """A coordinator's observer (coordinator/observer.py). What has a default is given
+    once it is known."""
 
     identity: Mapping[str, str]  # by the labels of run_info
     totals: RunTotals
     state: State | None = None
-    slots: Callable[[], Iterable[FleetSlot]] = tuple
+    began_s: float = math.nan  # Unix time at which the run was first started
+    fleet: Callable[[], FleetView] = lambda: NO_FLEET
     room: VolumeRoom = UNKNOWN_ROOM
     over: bool = False  # it has ended, whether or not all of it is decided
     check_claim: Callable[[], None] = lambda: None  # ClaimLost where another coordinator has it
@@ -54,4 +56,5 @@ class RunMetrics:
         """None of any family before the run is open."""
         if self.state is None:
             return {}
-        return gauges(self.state, time.monotonic(), self.slots(), self.room, over=self.over)
+        now, fleet = time.monotonic(), self.fleet()
+        return gauges(self.state, now, fleet, self.room, self.began_s, over=self.over)

@@ -23,7 +23,13 @@ class View:
     run: str  # a regular expression
     start: float
     end: float
-    step: float = 5.0  # seconds; Grafana's least is 30 there, too much for a run of two minutes
+    step: float  # seconds; Grafana's least is 30 there, too much for a run of two minutes
+
+    @classmethod
+    def of(cls, run: str, start: float, end: float, step: float = 5.0) -> View:
+        """From a step on to a step, as Grafana asks for a graph: what a stat says at the view's end
+        is then what the graph beside it says last."""
+        return cls(run, math.floor(start / step) * step, math.floor(end / step) * step, step)
 
     def query(self, expression: str) -> str:
         """The expression with the values of its variables."""
@@ -31,7 +37,9 @@ class View:
             "namespace": ".*",
             "run": self.run,
             "__interval": f"{self.step:g}s",
+            "__interval_ms": f"{1000 * self.step:g}",
             "__range": f"{math.ceil(self.end - self.start)}s",
+            "__range_s": f"{math.ceil(self.end - self.start)}",
         }
         return re.sub(r"\$(\w+)", lambda found: values[found.group(1)], expression)
 
@@ -76,11 +84,12 @@ class Target:
             asked = prometheus.query_range(query, view.start, view.end, view.step)
             found = [(each["metric"], each["values"]) for each in asked]
         shown = [
-            Shown(self._name(labels), labels, tuple(numbers(points))) for labels, points in found
+            Shown(self.name(labels), labels, tuple(numbers(points))) for labels, points in found
         ]
         return sorted((each for each in shown if each.points), key=lambda each: each.name)
 
-    def _name(self, labels: Mapping[str, str]) -> str:
+    def name(self, labels: Mapping[str, str]) -> str:
+        """Of a series in the legend."""
         return LABEL.sub(lambda found: labels.get(found.group(1), ""), self.legend).strip()
 
 
@@ -91,6 +100,12 @@ class Panel:
     kind: str  # row, stat, timeseries, bargauge or table
     targets: tuple[Target, ...]
     json: Mapping[str, Any]
+
+    @property
+    def counts(self) -> bool:
+        """It has bars, whose sums are in its legend."""
+        legend = self.json.get("options", {}).get("legend", {})
+        return "sum" in legend.get("calcs", ())
 
     @property
     def unit(self) -> str:

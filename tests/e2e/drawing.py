@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.e2e.boards import Answers, Panel, Shown, View, panels
+from tests.e2e.wording import shown, table, widths
 
 CELL_W, CELL_H, GAP = 54, 30, 6  # pixels of a cell of Grafana's grid, and between panels
 LEGEND_W, ROW_H, NOTCH = 226, 17, 4
@@ -49,6 +50,32 @@ def draw(board: str, view: View, answers: Answers, path: Path) -> None:
         Drawn(ImageDraw.Draw(image), panel, view, answers.get(panel.title, ()), box).draw()
     small = image.quantize(COLOURS, dither=Image.Dither.NONE)
     small.save(path, optimize=True)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How high a value stands on an axis from 0 to its top."""
+
+    top: float
+    linear: float = 0.0  # below this a logarithmic axis is linear; 0: all of it is
+
+    @classmethod
+    def of(cls, distribution: Mapping[str, Any], top: float) -> Scale:
+        return cls(top, distribution.get("linearThreshold", 0.0))
+
+    def height(self, value: float) -> float:
+        """From 0 to 1."""
+        value = min(value, self.top)
+        if not self.linear:
+            return value / self.top
+        return math.asinh(value / self.linear) / math.asinh(self.top / self.linear)
+
+    @property
+    def notches(self) -> list[float]:
+        if not self.linear:
+            return [self.top * part / NOTCH for part in range(NOTCH + 1)]
+        tens = round(math.log10(self.top / self.linear))
+        return [0.0, *(self.linear * 10**power for power in range(tens + 1))]
 
 
 @dataclass(frozen=True)
@@ -95,6 +122,11 @@ class Drawn:
         stacked = options.get("stacking", {}).get("mode") == "normal"
         as_bars = options["drawStyle"] == "bars"
         plot = Box(box.left + 56, box.top + 4, box.right - LEGEND_W, box.bottom - 20)
+        if not self.series:
+            middle = ((box.left + box.right) / 2, (box.top + box.bottom) / 2)
+            nothing = self.panel.json["fieldConfig"]["defaults"]["noValue"]
+            self.pen.text(middle, nothing, FAINT, TITLE, anchor="mm")
+            return
         stacks: dict[float, float] = {}
         for each in self.series:
             for moment, value in each.points:
@@ -102,15 +134,16 @@ class Drawn:
         tallest = max(
             stacks.values() if stacked else (v for each in self.series for _, v in each.points)
         )
-        top = rounded_up(tallest)
-        self._axes(plot, top)
+        top = self.panel.json["fieldConfig"]["defaults"].get("max") or rounded_up(tallest)
+        scale = Scale.of(options.get("scaleDistribution", {}), top)
+        self._axes(plot, scale)
 
         def x(moment: float) -> float:
             share = (moment - self.view.start) / (self.view.end - self.view.start)
             return plot.left + share * (plot.right - plot.left)
 
         def y(value: float) -> float:
-            return plot.bottom - min(value, top) / top * (plot.bottom - plot.top)
+            return plot.bottom - scale.height(value) * (plot.bottom - plot.top)
 
         below: dict[float, float] = {}
         width = max(1.0, (plot.right - plot.left) * self.view.step
@@ -136,11 +169,11 @@ class Drawn:
                     self.pen.line(upper, colour, 1)
         self._legend(Box(plot.right + 14, box.top, box.right, box.bottom))
 
-    def _axes(self, plot: Box, top: float) -> None:
-        for part in range(NOTCH + 1):
-            height = plot.bottom - part / NOTCH * (plot.bottom - plot.top)
+    def _axes(self, plot: Box, scale: Scale) -> None:
+        for value in scale.notches:
+            height = plot.bottom - scale.height(value) * (plot.bottom - plot.top)
             self.pen.line((plot.left, height, plot.right, height), LINE)
-            text = shown(top * part / NOTCH, self.panel.unit)
+            text = shown(value, self.panel.unit)
             self.pen.text((plot.left - 6, height), text, FAINT, SMALL, anchor="rm")
         span = self.view.end - self.view.start
         every = next(each for each in (10, 20, 30, 60, 120, 300, 900) if span / each <= 7)
@@ -156,7 +189,7 @@ class Drawn:
         for row, each in enumerate(self.series[:ROWS_OF_LEGEND], 1):
             top = box.top + row * ROW_H
             value = each.sum if calculation == "sum" else each.last
-            said = shown(value, self.panel.unit, whole=calculation == "sum")
+            said = shown(value, self.panel.unit)
             self.pen.rectangle((box.left, top + 5, box.left + 11, top + 8), self._colour(each.name))
             room = box.right - box.left - 28 - TEXT.getlength(said)
             self.pen.text((box.left + 17, top), shortened(each.name, room, TEXT), INK, TEXT)
@@ -181,8 +214,13 @@ class Drawn:
 
     def _table(self, box: Box) -> None:
         columns, rows = table(self.panel, self.answers)
+        most = widths(self.panel)
         lengths = [
-            max(TEXT.getlength(row[at]) for row in (columns, *rows)) for at in range(len(columns))
+            min(
+                max(TEXT.getlength(row[at]) for row in (columns, *rows)),
+                most.get(column, box.right - box.left),
+            )
+            for at, column in enumerate(columns)
         ]
         room = box.right - box.left - 14 * len(columns)
         scale = min(1.6, room / sum(lengths))
@@ -207,41 +245,6 @@ class Drawn:
         return PALETTE[names.index(name) % len(PALETTE)]
 
 
-def in_words(panel: Panel, answers: Sequence[Sequence[Shown]]) -> str:
-    """One line of what the panel showed."""
-    if panel.kind == "table":
-        headings, rows = table(panel, answers)
-        return "; ".join(
-            ", ".join(f"{heading} {cell[:12]}" for heading, cell in zip(headings, row, strict=True))
-            for row in rows
-        )
-    summed = panel.json["options"].get("legend", {}).get("calcs") == ["sum"]
-    return ", ".join(
-        f"{each.name} {shown(each.sum if summed else each.last, panel.unit, whole=summed)}"
-        for answer in answers
-        for each in answer
-    )
-
-
-def table(panel: Panel, answers: Sequence[Sequence[Shown]]) -> tuple[list[str], list[list[str]]]:
-    """Its headings and rows, as its transformations make them: a row for each set of labels."""
-    order = panel.json["transformations"][1]["options"]["indexByName"]
-    labels = [
-        name for name in sorted(order, key=order.__getitem__) if not name.startswith("Value #")
-    ]
-    units = [
-        override["properties"][1]["value"] for override in panel.json["fieldConfig"]["overrides"]
-    ]
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for at, answer in enumerate(answers):
-        for each in answer:
-            key = tuple(each.labels.get(name, "") for name in labels)
-            row = rows.setdefault(key, [""] * len(answers))
-            row[at] = shown(each.last, units[at])
-    headings = [*labels, *(target.legend for target in panel.targets)]
-    return headings, [[*key, *row] for key, row in sorted(rows.items())]
-
-
 def unbroken(points: Sequence[tuple[float, float]], step: float) -> Iterator[list[Any]]:
     """Points that follow one another; between two of these lists there was no answer."""
     run: list[tuple[float, float]] = []
@@ -252,19 +255,6 @@ def unbroken(points: Sequence[tuple[float, float]], step: float) -> Iterator[lis
         run.append(point)
     if run:
         yield run
-
-
-def shown(value: float, unit: str, *, whole: bool = False) -> str:
-    """A number with its unit; `whole`: of increases, which Prometheus estimates."""
-    if unit == "percentunit":
-        return f"{100 * value:.3g} %" if abs(value) < 10 else f"{100 * value:.0f} %"
-    if unit == "s":
-        if value >= 120:
-            return f"{value / 60:.1f} min"
-        return f"{value:.3g} s" if value >= 1 or value == 0 else f"{1000 * value:.3g} ms"
-    if unit == "Bps":
-        return f"{value / 1000:.3g} kB/s"
-    return f"{value:.0f}" if whole or abs(value) >= 1000 else f"{value:.3g}"
 
 
 def shortened(text: str, room: float, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:

@@ -194,7 +194,12 @@ def run_at(address: str) -> str | None:
             found = RUN.search(served.read().decode())
     except (OSError, ValueError):
         return None
-    return found.group(1) if found else None
+    return unescaped(found.group(1)) if found else None
+
+
+def unescaped(value: str) -> str:
+    """A label's value, as it was before it was written into the exposition."""
+    return re.sub(r"\\(.)", lambda each: "\n" if each[1] == "n" else each[1], value)
 
 
 def observe(address: str, interval: str) -> None:

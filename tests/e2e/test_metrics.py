@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,11 +12,15 @@ from pathlib import Path
 import pytest
 
 from docs import panels as panels_document
-from tests.e2e.boards import Answers, View, answers, panels
+from orchestrator.coordinator.transitions import DeviceFailed, DeviceLost, Event
+from orchestrator.metrics.families import FAMILIES
+from orchestrator.outcome import Cause
+from tests.e2e.boards import Answers, Target, View, answers, panels
 from tests.e2e.counted import WINDOW, Counts, counts_the_journal, never_went_down
-from tests.e2e.drawing import draw, in_words
+from tests.e2e.drawing import draw
 from tests.e2e.prometheus import Prometheus
 from tests.e2e.watched import (
+    DEVICES,
     HOSTILE,
     KILLED,
     TROUBLED,
@@ -27,6 +32,8 @@ from tests.e2e.watched import (
     quiet,
     troubled,
 )
+from tests.e2e.wording import in_words
+from tests.metrics.test_totals import recount
 from tests.monitoring.test_rules import ALERTS, rules
 from tests.run.conftest import Farm, agent_program
 
@@ -35,6 +42,7 @@ pytestmark = pytest.mark.metrics
 KEEP = "EMUFARM_KEEP_PICTURES"  # a variable that `make metrics-pictures` sets
 PICTURES = Path(__file__).parents[2] / "docs" / "metrics"
 MOST_BYTES = 200_000
+MAY_BE_EMPTY = {"inconclusive: {{reason}}"}  # every other list of reasons has one in these runs
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +81,8 @@ def shown(
     """Each dashboard at a moment when a run was under way: *Run* shows the troubled one,
     and *Farm* both."""
     views = {
-        "run": View(TROUBLED, trouble.began, foretold_last(prometheus, trouble)),
-        "farm": View(".*", trouble.began, foretold_last(prometheus, interrupted.watched)),
+        "run": View.of(TROUBLED, trouble.began, foretold_last(prometheus, trouble)),
+        "farm": View.of(".*", trouble.began, foretold_last(prometheus, interrupted.watched)),
     }
     return {board: (view, answers(prometheus, board, view)) for board, view in views.items()}
 
@@ -115,6 +123,12 @@ def assert_reported(found: Counts, run: Watched) -> None:
             assert count == found["episodes_decided_total", (variant, outcome)]
 
 
+def test_devices_were_lost_by_a_crash_and_by_a_kill_and_a_start_failed(trouble: Watched) -> None:
+    causes = {each.cause for each in trouble.events if isinstance(each, DeviceLost)}
+    assert {Cause.CRASHED, Cause.KILLED} <= causes
+    assert any(isinstance(each, DeviceFailed) for each in trouble.events)
+
+
 def test_every_query_of_every_panel_answers_as_its_panel_reads_it(
     shown: dict[str, tuple[View, Answers]],
 ) -> None:
@@ -123,15 +137,67 @@ def test_every_query_of_every_panel_answers_as_its_panel_reads_it(
             names: list[str] = []
             for target, series in zip(panel.targets, answered.get(panel.title, ()), strict=True):
                 asked = f"{board}: {panel.title}: {target.expression}"
-                assert series, asked
+                assert series or target.legend in MAY_BE_EMPTY, asked
                 for each in series:
-                    # What stands for a list without entries is called by its last label alone.
-                    assert not target.labels or each.name.split()[-1] in each.labels.values(), asked
+                    assert target.labels <= each.labels.keys(), asked
                 if panel.kind == "table":
                     continue
                 assert target.labels or len(series) == 1, asked
                 names += [each.name for each in series]
             assert len(names) == len(set(names)), panel.title
+
+
+@pytest.mark.parametrize("step", [1.0, 7.0, 30.0])
+def test_the_bars_of_every_panel_add_up_to_the_journals(
+    step: float, prometheus: Prometheus, trouble: Watched, interrupted: Interrupted
+) -> None:
+    """Also those of a run that was found late, killed and resumed."""
+    events = {"run": trouble.events, "farm": [*trouble.events, *interrupted.watched.events]}
+    end = interrupted.watched.ended + 60
+    for board, run in (("run", TROUBLED), ("farm", ".*")):
+        view = View.of(run, trouble.began - 60, end, step)
+        for panel in panels(board):
+            if panel.counts:
+                for target in panel.targets:
+                    found = {each.name: each.sum for each in target.ask(prometheus, view)}
+                    wanted = journaled(target, events[board])
+                    told = {name: value for name, value in found.items() if value}
+                    assert told == pytest.approx(wanted), (board, panel.title)
+
+
+def journaled(target: Target, events: list[Event]) -> dict[str, float]:
+    """What the journal has of the counter that the query reads, by the legend's names."""
+    (name,) = set(re.findall(r"emufarm_(\w+_total)", target.expression))
+    (family,) = (each for each in FAMILIES if each.name == name)
+    counted: dict[str, float] = {}
+    for counter, labels, amount in recount(events):
+        if counter == name and amount:
+            legend = target.name(dict(zip(family.labels, labels, strict=True)))
+            counted[legend] = counted.get(legend, 0.0) + amount
+    return counted
+
+
+def test_when_a_run_was_started_is_told_before_and_after_its_resume(
+    prometheus: Prometheus, interrupted: Interrupted
+) -> None:
+    run = interrupted.watched
+    told = prometheus.query(
+        f'min_over_time(emufarm_run_start_time_seconds{{instance="{KILLED}"}}[{WINDOW}])'
+        f' == max_over_time(emufarm_run_start_time_seconds{{instance="{KILLED}"}}[{WINDOW}])'
+    )
+    assert run.began - 1 <= float(told[0]["value"][1]) <= run.ended
+
+
+def test_as_many_devices_are_wanted_as_were_asked_for_until_the_run_is_over(
+    prometheus: Prometheus, trouble: Watched
+) -> None:
+    def told(function: str) -> str:
+        asked = f'emufarm_devices_wanted{{instance="{TROUBLED}"}}[{WINDOW}]'
+        (found,) = prometheus.query(f"{function}({asked})")
+        return str(found["value"][1])
+
+    assert told("max_over_time") == DEVICES
+    assert told("last_over_time") == "0"
 
 
 def test_each_dashboard_is_drawn_from_its_answers(
@@ -189,7 +255,7 @@ def test_somebody_is_woken_when_one_attempt_in_five_is_lost_to_infrastructure(
     assert {"EmufarmRunLosesAttempts", "EmufarmInfraBurnsFast"} <= fired
     assert fired <= {
         "EmufarmRunLosesAttempts", "EmufarmInfraBurnsFast", "EmufarmInfraBurns",
-        "EmufarmQuarantineGrows",
+        "EmufarmQuarantineGrows", "EmufarmDeviceStartsBurnFast",
     }  # fmt: skip
     # A coordinator that is away is waited for before anybody is woken.
     assert alerts(prometheus, "pending") == {"EmufarmCoordinatorDown"}

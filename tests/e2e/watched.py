@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
+import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,14 +23,12 @@ from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptLost,
     Event,
-    LeaseGranted,
 )
-from orchestrator.worker.staging import ATTEMPT
-from orchestrator.worker.staging import FOLDER as STAGING
 from tests.e2e.prometheus import Prometheus
+from tests.e2e.strikes import acting_device, fail_a_start, open_leases, worker_of
 from tests.ports import even_port
 from tests.run.conftest import PATIENCE_S, ROOT, Farm, a_farm, ended
-from tests.run.test_road import ancestors, emulator_of, wait_for
+from tests.run.test_road import emulator_of, wait_for
 
 PUBLIC, DEVICES = "cases/public", "8"
 SOUND, FAULTY = "sim-api34", "sim-no-calendars"
@@ -68,15 +68,16 @@ class Watch:
     prometheus: Prometheus
 
     def start(self, name: str, *words: str) -> tuple[subprocess.Popen[str], str]:
-        """Its process and its port. Prometheus knows the port first, so that it sees the zeros
-        from which a run counts."""
+        """Its process and its port, of which Prometheus is told by `find`."""
         port = str(even_port())
-        self.prometheus.scrape({name: f"127.0.0.1:{port}"})
         process = self.farm.start(
             "run", *words, "--runs", str(self.farm.runs), "--run", name, "--backend", "local",
             "--devices", DEVICES, "--metrics-port", port,
         )  # fmt: skip
         return process, port
+
+    def find(self, name: str, port: str) -> None:
+        self.prometheus.scrape({name: f"127.0.0.1:{port}"})
 
     def end(self, name: str, process: subprocess.Popen[str], began: float) -> Watched:
         code, output = ended(process)
@@ -104,12 +105,13 @@ def a_watched_farm(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Fa
 
 
 def troubled(watch: Watch) -> Watched:
-    """One attempt in five is lost to the phones' fault, and besides an emulator and a worker are
-    killed; its agent does what injected texts ask of it."""
+    """One attempt in five is lost to the phones' fault; besides an emulator crashes, a worker is
+    killed, and a device does not start. Its agent does what injected texts ask of it."""
     began = time.time()
-    process, _ = watch.start(
+    process, port = watch.start(
         TROUBLED, PUBLIC, "--profile", FAULTY, "--repeats", "2", "--agent", "gullible"
     )
+    watch.find(TROUBLED, port)
     try:
         wait_for(lambda: watch.attempts(TROUBLED) >= 10, process)
         # Known before: an agent that acts is soon done, and a search takes a while.
@@ -117,9 +119,10 @@ def troubled(watch: Watch) -> Watched:
         emulators = {device: emulator_of(process.pid, device) for device in devices}
         workers = {device: worker_of(process.pid, device) for device in devices}
         first = acting_device(watch.farm, TROUBLED, devices, process)
-        os.kill(emulators[first], signal.SIGKILL)
+        os.kill(emulators[first], signal.SIGSEGV)
         second = acting_device(watch.farm, TROUBLED, devices - {first}, process)
         os.kill(workers[second], signal.SIGKILL)
+        fail_a_start(watch.farm, TROUBLED, slot_of(second), process)
     except BaseException:
         stop(process)
         raise
@@ -129,9 +132,10 @@ def troubled(watch: Watch) -> Watched:
 def quiet(watch: Watch, agent: Callable[[str], str]) -> Watched:
     """An agent fails every episode and crashes in half of them; its run has a hostile name."""
     began = time.time()
-    process, _ = watch.start(
+    process, port = watch.start(
         HOSTILE, PUBLIC, "-k", BAD_AGENTS_CASES, "--repeats", "26", "--agent", agent(BAD_AGENT)
     )
+    watch.find(HOSTILE, port)
     return watch.end(HOSTILE, process, began)
 
 
@@ -143,12 +147,15 @@ class Interrupted:
 
 
 def killed(watch: Watch, agent: Callable[[str], str]) -> Interrupted:
-    """Its coordinator is killed in the middle, and resumed on the same port."""
+    """It is found by Prometheus as on a cluster, after its first attempts have ended. Its
+    coordinator is killed in the middle, and resumed on the same port."""
     began, farm = time.time(), watch.farm
     process, port = watch.start(
         KILLED, PUBLIC, "-k", BAD_AGENTS_CASES, "--repeats", "20", "--agent", agent(BAD_AGENT)
     )
     try:
+        wait_for(lambda: attempts_at(port) > 0, process)
+        watch.find(KILLED, port)
         wait_for(lambda: watch.attempts(KILLED) > 0, process)
         refused = farm.run(PUBLIC, "--metrics-port", port, "--backend", "local", name="second")
         wait_for(lambda: watch.attempts(KILLED) >= 8, process)
@@ -165,51 +172,17 @@ def killed(watch: Watch, agent: Callable[[str], str]) -> Interrupted:
     return Interrupted(watch.end(KILLED, process, began), before, refused)
 
 
+def attempts_at(port: str) -> float:
+    """That ended, as is served there; none while nothing is."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as served:
+            text = served.read().decode()
+    except OSError:
+        return 0.0
+    return sum(map(float, re.findall(r"^emufarm_attempts_total\{.*\} (\S+)$", text, re.MULTILINE)))
+
+
 def stop(process: subprocess.Popen[str]) -> None:
     """As `kill -9` does; its devices and workers end with it."""
     process.kill()
     process.communicate(timeout=PATIENCE_S)
-
-
-def acting_device(farm: Farm, run: str, devices: set[str], process: subprocess.Popen[str]) -> str:
-    """One of these, as soon as an agent has begun to act on it: the latest of them."""
-    found: list[str] = []
-
-    def acts() -> bool:
-        leases = [lease for lease in open_leases(farm, run) if lease.device in devices]
-        found[:] = [lease.device for lease in reversed(leases) if acted(farm, run, lease.device)]
-        return bool(found)
-
-    wait_for(acts, process)
-    return found[0]
-
-
-def acted(farm: Farm, run: str, device: str) -> bool:
-    """Whether the attempt under way there has an action on record."""
-    attempt = farm.runs / run / STAGING / slot_of(device) / ATTEMPT
-    try:
-        return any(trace.stat().st_size for trace in attempt.rglob("action_trace.jsonl"))
-    except OSError:  # it was sealed while we looked
-        return False
-
-
-def open_leases(farm: Farm, run: str) -> list[LeaseGranted]:
-    events = farm.events(run)
-    over = {each.token for each in events if isinstance(each, AttemptCommitted | AttemptLost)}
-    return [each for each in events if isinstance(each, LeaseGranted) and each.token not in over]
-
-
-def worker_of(run: int, device: str) -> int:
-    """The process of this device's worker, among the run's descendants."""
-    staging = f"/{STAGING}/{slot_of(device)}"
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().decode().split("\0")
-            above = ancestors(int(folder.name))
-        except OSError:  # it ended while we looked
-            continue
-        if "worker" in words and any(w.endswith(staging) for w in words) and run in above:
-            return int(folder.name)
-    raise AssertionError(f"no worker of {device}")

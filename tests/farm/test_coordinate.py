@@ -94,7 +94,7 @@ async def test_an_ended_run_that_is_only_served_shows_its_counts_until_they_were
     recorded = {"variants": ["benign"], "limits": {}, "cases_folder": "cases"}
     manifest = {
         "reproducibility": recorded, "execution_mode": "kubernetes", "agent": {},
-        "android": {"image_lock": {"digest": "1" * 64}},
+        "android": {"image_lock": {"digest": "1" * 64}}, "created_ts_ms": 5000,
     }  # fmt: skip
     (run / "run_manifest.json").write_text(json.dumps(manifest))
     cluster, port = FakeCluster(), even_port()
@@ -115,6 +115,7 @@ async def test_an_ended_run_that_is_only_served_shows_its_counts_until_they_were
                         scrapes += 1
                         assert 'emufarm_attempts_total{outcome="success"} 1.0' in answer.text
                         assert "emufarm_run_over 1.0" in answer.text
+                        assert "emufarm_run_start_time_seconds 5.0" in answer.text
                         assert f'image="{"1" * 64}"' in answer.text
                 await asyncio.sleep(0.05)
         await running

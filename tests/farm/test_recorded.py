@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.farm.recorded import recorded
+from orchestrator.errors import UsageError
+from orchestrator.farm.recorded import created_s, recorded
 from orchestrator.files import write_json
 from orchestrator.settings import Limits
 from tests.coordinator.runs import a_plan
@@ -30,3 +31,16 @@ def test_its_limits_and_its_phones_noise_are_the_manifest_s(
     settings = recorded(tmp_path, a_plan(1)).settings
     assert (settings.limits, settings.noise) == (limits, noise)
     assert settings.variants == ("benign",)
+
+
+def test_a_run_was_started_when_its_manifest_was_made(tmp_path: Path) -> None:
+    write_json(tmp_path / "run_manifest.json", {"created_ts_ms": 1500})
+    assert created_s(tmp_path) == 1.5
+
+
+@pytest.mark.parametrize("manifest", [None, [], {}, {"created_ts_ms": None}])
+def test_a_manifest_that_does_not_say_when_is_named(tmp_path: Path, manifest: Any) -> None:
+    if manifest is not None:
+        write_json(tmp_path / "run_manifest.json", manifest)
+    with pytest.raises(UsageError, match=r"run_manifest\.json is not a run's manifest"):
+        created_s(tmp_path)

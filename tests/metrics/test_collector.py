@@ -25,7 +25,7 @@ from orchestrator.coordinator.transitions import (
 )
 from orchestrator.metrics.collector import exposition, registered
 from orchestrator.metrics.families import FAMILIES, IDENTITY
-from orchestrator.metrics.gauges import FleetSlot, VolumeRoom
+from orchestrator.metrics.gauges import FleetSlot, FleetView, VolumeRoom
 from orchestrator.metrics.run_metrics import RunMetrics
 from orchestrator.outcome import Outcome, Phase, Reason
 from orchestrator.plan.plan import Plan
@@ -40,7 +40,8 @@ def metrics_of(plan: Plan = PLAN, **identity: str) -> RunMetrics:
     metrics = RunMetrics.of(plan, dict.fromkeys(IDENTITY, "x") | identity)
     expected = {episode.id: 10.0 for episode in plan.episodes}
     metrics.state = new_state(plan.episodes, expected, lease_s=30, attempts=3)
-    metrics.slots = lambda: [FleetSlot("slot-00.1", "starting"), FleetSlot("slot-01.1", "queued")]
+    slots = [FleetSlot("slot-00.1", "starting"), FleetSlot("slot-01.1", "queued")]
+    metrics.fleet = lambda: FleetView(slots, wanted=2)
     metrics.room = VolumeRoom(1e9, 5e9)
     return metrics
 

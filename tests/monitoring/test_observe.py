@@ -15,7 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.metrics.collector import exposition, registered
+from orchestrator.metrics.families import IDENTITY
+from orchestrator.metrics.run_metrics import RunMetrics
 from tests.e2e.prometheus import Prometheus, run_at
+from tests.metrics.journals import PLAN
 
 ROOT = Path(__file__).parents[2]
 INFO = 'emufarm_run_info{agent="x",run="night-1",plan="p"} 1\nemufarm_run_over 0\n'
@@ -23,19 +27,21 @@ PROGRAM = [sys.executable, "-m", "tests.e2e.prometheus"]
 
 
 class Metrics(BaseHTTPRequestHandler):
+    text = INFO.encode()
+
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(INFO.encode())
+        self.wfile.write(self.text)
 
     def log_message(self, *_: object) -> None:
         """Nothing."""
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(handler: type[Metrics] = Metrics) -> Iterator[str]:
     """The metrics of a run, and their address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Metrics) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
@@ -49,6 +55,15 @@ def test_a_run_is_known_by_its_info_and_nobody_by_none() -> None:
     with served() as address:
         assert run_at(address) == "night-1"
     assert run_at(address) is None
+
+
+@pytest.mark.parametrize("name", ['night "1"\n{run="\\other"} 1', "\\n", "plain"])
+def test_a_hostile_name_of_a_run_is_read_as_it_is(name: str) -> None:
+    """Else its series would have another instance than its run has."""
+    metrics = RunMetrics.of(PLAN, dict.fromkeys(IDENTITY, "x") | {"run": name})
+    body, _ = exposition(registered(metrics), "")
+    with served(type("HostileMetrics", (Metrics,), {"text": body})) as address:
+        assert run_at(address) == name
 
 
 def test_without_prometheus_one_sentence_names_the_package() -> None:

@@ -77,6 +77,26 @@ def test_alerts_fire_and_are_silent_as_their_series_say(file: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.metrics
+@pytest.mark.usefixtures("installed")
+def test_the_join_of_the_document_takes_runs_of_one_name_in_two_namespaces(tmp_path: Path) -> None:
+    lines = (ROOT / "docs" / "metrics.md").read_text().splitlines()
+    (join,) = (each.strip() for each in lines if each.startswith("    sum by (image)"))
+    places = [f'namespace="{each}", instance="night"' for each in ("one", "two")]
+    series = [f'emufarm_run_info{{{each}, image="sha256:a"}}' for each in places]
+    series += [f'emufarm_infra_failures_total{{{each}, reason="other"}}' for each in places]
+    test = {
+        "input_series": [{"series": each, "values": "1"} for each in series],
+        "promql_expr_test": [
+            {"expr": join, "exp_samples": [{"labels": '{image="sha256:a"}', "value": 2}]}
+        ],
+    }
+    file = tmp_path / "join.yaml"
+    file.write_text(yaml.safe_dump({"tests": [test]}))
+    done = promtool("test", "rules", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("alert", ALERTS)
 def test_an_alert_has_a_series_that_fires_it_and_one_that_does_not(alert: str) -> None:
     found = list(expectations(alert))

@@ -5,21 +5,22 @@ from __future__ import annotations
 from . import queries as q
 from .boards import Rows, board, fill
 from .panels import LOW, TALL, Column, Query, Question, bars, graph, stat, table
+from .reasons import AGENT, INFRA
 
 LOST = 'outcome="infra_failed"'
 LIMITS = {1 - q.OBJECTIVE: "orange", 0.05: "red"}  # the objective, and what a run is flagged at
-ATTEMPTS_BY_IMAGE = q.by_image(q.increase("attempts_total", q.RANGE))
+ATTEMPTS_BY_IMAGE = q.by_image(q.in_range("attempts_total"))
 CRASHES = 'reason="emulator_crashed"'
 
 
 def _lost_share(window: str) -> str:
-    lost = q.total(q.increase("attempts_total", window, LOST))
-    return q.share(lost, q.total(q.increase("attempts_total", window)))
+    lost = q.total(q.in_window("attempts_total", window, LOST))
+    return q.share(lost, q.total(q.in_window("attempts_total", window)))
 
 
 def _failed_starts(window: str) -> str:
-    failed = q.total(q.increase("device_start_failures_total", window))
-    return q.share(failed, q.total(q.increase("device_starts_total", window)))
+    failed = q.total(q.in_window("device_start_failures_total", window))
+    return q.share(failed, q.total(q.in_window("device_starts_total", window)))
 
 
 def farm() -> str:
@@ -48,7 +49,7 @@ ROWS: Rows = {
             Question(
                 "How much of the month's budget is left?",
                 "Of the 1 % of attempts that infrastructure may lose in 30 days; below 0 the "
-                "objective is missed.",
+                "objective is missed. Prometheus must keep 30 days of data.",
                 "percentunit",
             ),
             Query(f"1 - ({_lost_share('30d')}) / {1 - q.OBJECTIVE:.2f}", "left"),
@@ -81,7 +82,7 @@ ROWS: Rows = {
                 "nobody's: its success is not known.",
                 "short",
             ),
-            Query(q.total(q.increase("attempts_total"), "outcome"), "{{outcome}}"),
+            Query(q.total(q.in_step("attempts_total"), "outcome"), "{{outcome}}"),
         ),
         bars(
             Question(
@@ -89,17 +90,19 @@ ROWS: Rows = {
                 "By reason, from the closed list; `other` is what nobody classified.",
                 "short",
             ),
-            Query(q.named_or_none(q.increase("infra_failures_total"), "reason"), "{{reason}}"),
+            Query(q.named(q.in_step("infra_failures_total"), "reason"), "{{reason}}"),
+            colours=INFRA,
         ),
         graph(
             Question(
                 "Is the objective kept?",
-                "The share of attempts that infrastructure loses, over windows of which the "
-                "alerts compare two. 1 % is allowed.",
+                "The share of attempts that infrastructure loses, over the longer windows of the "
+                "alerts. 1 % is allowed; each line of the grid is ten times the one below it.",
                 "percentunit",
             ),
-            *(Query(_lost_share(window), f"over {window}") for window in ("5m", "1h", "6h", "3d")),
+            *(Query(_lost_share(window), f"over {window}") for window in ("3d", "6h", "1h")),
             Query(f"vector({1 - q.OBJECTIVE:.2f})", "allowed"),
+            shares=True,
         ),
         bars(
             Question(
@@ -107,7 +110,8 @@ ROWS: Rows = {
                 "By reason. It wakes nobody, and is shown so that it is not mistaken for the farm.",
                 "short",
             ),
-            Query(q.named_or_none(q.increase("agent_failures_total"), "reason"), "{{reason}}"),
+            Query(q.named(q.in_step("agent_failures_total"), "reason"), "{{reason}}"),
+            colours=AGENT,
         ),
     ],
     "Devices": [
@@ -126,7 +130,7 @@ ROWS: Rows = {
                 "Starts by their result. A slot is given up after five failures in a row.",
                 "short",
             ),
-            Query(q.total(q.increase("device_starts_total"), "result"), "{{result}}"),
+            Query(q.total(q.in_step("device_starts_total"), "result"), "{{result}}"),
         ),
         bars(
             Question(
@@ -135,9 +139,10 @@ ROWS: Rows = {
                 "short",
             ),
             Query(
-                q.named_or_none(q.increase("device_start_failures_total"), "phase", "reason"),
+                q.named(q.in_step("device_start_failures_total"), "phase", "reason"),
                 "{{phase}} {{reason}}",
             ),
+            colours=INFRA,
         ),
         bars(
             Question(
@@ -145,7 +150,8 @@ ROWS: Rows = {
                 "Devices or workers that ended after their start, by cause.",
                 "short",
             ),
-            Query(q.named_or_none(q.increase("devices_lost_total"), "cause"), "{{cause}}"),
+            Query(q.named(q.in_step("devices_lost_total"), "cause"), "{{cause}}"),
+            colours=INFRA,
         ),
         graph(
             Question(
@@ -181,7 +187,7 @@ ROWS: Rows = {
                 Column(
                     Query(
                         q.share(
-                            q.by_image(q.increase("attempts_total", q.RANGE, LOST)),
+                            q.by_image(q.in_range("attempts_total", LOST)),
                             ATTEMPTS_BY_IMAGE,
                         ),
                         "lost to infrastructure",
@@ -191,7 +197,7 @@ ROWS: Rows = {
                 Column(
                     Query(
                         q.share(
-                            q.by_image(q.increase("infra_failures_total", q.RANGE, CRASHES)),
+                            q.by_image(q.in_range("infra_failures_total", CRASHES)),
                             ATTEMPTS_BY_IMAGE,
                         ),
                         "lost to a crash",
@@ -201,7 +207,7 @@ ROWS: Rows = {
                 Column(
                     Query(
                         "histogram_quantile(0.95, "
-                        f"{q.by_image(q.increase('boot_seconds_bucket', q.RANGE), 'le')}) >= 0",
+                        f"{q.by_image(q.in_range('boot_seconds_bucket'), 'le')}) >= 0",
                         "boot, 95 %",
                     ),
                     "s",
@@ -209,9 +215,7 @@ ROWS: Rows = {
                 Column(
                     Query(
                         "histogram_quantile(0.95, "
-                        + q.by_image(
-                            q.increase("phase_seconds_bucket", q.RANGE, 'phase="reset"'), "le"
-                        )
+                        + q.by_image(q.in_range("phase_seconds_bucket", 'phase="reset"'), "le")
                         + ") >= 0",
                         "reset, 95 %",
                     ),
@@ -221,15 +225,14 @@ ROWS: Rows = {
             ["profile", "image"],
             LOW,
         ),
-        graph(
+        bars(
             Question(
                 "What is the devices' time spent on?",
-                "Seconds of devices per second, which is devices, by what they were at; idle "
-                "time is in none.",
-                "short",
+                "Seconds of devices by what they were at, counted when a boot or an attempt "
+                "ends: a long one is in one bar. Idle time is in none.",
+                "s",
             ),
-            Query(f"sum by (phase) (rate({q.of('device_seconds_total')}[10m]))", "{{phase}}"),
-            stacked=True,
+            Query(q.total(q.in_step("device_seconds_total"), "phase"), "{{phase}}"),
         ),
         stat(
             Question(
@@ -237,7 +240,7 @@ ROWS: Rows = {
                 "Seconds of boots and attempts, over the time range of the dashboard.",
                 "s",
             ),
-            Query(q.total(q.increase("device_seconds_total", q.RANGE)), "spent"),
+            Query(q.total(q.in_range("device_seconds_total")), "spent"),
             width=6,
             height=TALL,
         ),
@@ -247,7 +250,7 @@ ROWS: Rows = {
                 "Seconds of attempts that infrastructure failed, over the same time.",
                 "s",
             ),
-            Query(q.total(q.increase("device_seconds_lost_total", q.RANGE)), "lost"),
+            Query(q.total(q.in_range("device_seconds_lost_total")), "lost"),
             width=6,
             height=TALL,
         ),
@@ -281,10 +284,10 @@ ROWS: Rows = {
                 "bundles, which are kept and not scored.",
                 "short",
             ),
-            Query(q.total(q.increase("retries_total")), "retries"),
-            Query(q.total(q.increase("quarantines_total")), "quarantines"),
-            Query(q.total(q.increase("leases_expired_total")), "leases expired"),
-            Query(q.total(q.increase("fenced_total")), "fenced"),
+            Query(q.total(q.in_step("retries_total")), "retries"),
+            Query(q.total(q.in_step("quarantines_total")), "quarantines"),
+            Query(q.total(q.in_step("leases_expired_total")), "leases expired"),
+            Query(q.total(q.in_step("fenced_total")), "fenced"),
         ),
         graph(
             Question(

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypeVar
 from grafana_foundation_sdk.builders.bargauge import Panel as BarGauge
 from grafana_foundation_sdk.builders.common import (
     ReduceDataOptions,
+    ScaleDistributionConfig,
     StackingConfig,
     VizLegendOptions,
     VizTooltipOptions,
@@ -25,6 +26,7 @@ from grafana_foundation_sdk.models.common import (
     GraphDrawStyle,
     LegendDisplayMode,
     LegendPlacement,
+    ScaleDistribution,
     SortOrder,
     StackingMode,
     TooltipDisplayMode,
@@ -42,9 +44,14 @@ from grafana_foundation_sdk.models.dashboard import (
 )
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
+from .reasons import Colours
+
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 WIDTH = 24  # of Grafana's grid
 SMALL, LOW, TALL = 4, 5, 9  # rows of it
+NARROW = 150  # pixels of a column with a digest, whose first characters are enough
+DIGESTS = {"image", "plan"}
+LEAST_SHARE = 0.001  # that a graph of shares tells from none
 # One name has one colour on both dashboards; infrastructure is red. By the label that has the name;
 # the last ones are legends of their own.
 COLOURS = {
@@ -59,7 +66,8 @@ COLOURS = {
     "result": {"failed": "dark-red", "started": "green"},
     "": {
         "infrastructure": "dark-red", "lost": "dark-red", "success": "green", "agent": "orange",
-        "inconclusive": "purple", "spent": "blue", "allowed": "#808080",
+        "inconclusive": "purple", "spent": "blue", "allowed": "#808080", "retries": "blue",
+        "quarantines": "dark-red", "leases expired": "orange", "fenced": "purple",
     },
 }  # fmt: skip
 
@@ -118,22 +126,29 @@ def graph(
     *queries: Query,
     width: int = WIDTH // 2,
     stacked: bool = False,
-    steps: Mapping[float, str] | None = None,
+    shares: bool = False,
 ) -> Timeseries:
-    """Lines over time; stacked, areas that add up to all."""
+    """Lines over time; stacked, areas that add up to all. `shares`: each tenth part of the whole is
+    as high as the next, so that one in a hundred is not on the axis."""
     made = _drawn(Timeseries(), question, queries, width).draw_style(GraphDrawStyle.LINE)
     made.fill_opacity(40 if stacked else 0).line_width(1 if stacked else 2)
     if stacked:
         made.stacking(StackingConfig().mode(StackingMode.NORMAL))
-    if steps:
-        made.thresholds(_thresholds(steps))
+    if shares:
+        scale = ScaleDistributionConfig().type(ScaleDistribution.SYMLOG).log(10)
+        made.max(1).scale_distribution(scale.linear_threshold(LEAST_SHARE))
     return made.legend(_legend("lastNotNull"))
 
 
-def bars(question: Question, *queries: Query, width: int = WIDTH // 2) -> Timeseries:
-    """Counts within each step of the graph, stacked; the legend has the sums over its range."""
+def bars(
+    question: Question, *queries: Query, width: int = WIDTH // 2, colours: Colours | None = None
+) -> Timeseries:
+    """Counts within each step of the graph, stacked; the legend has the sums over its range.
+    `colours`: of reasons and causes."""
     made = _drawn(Timeseries(), question, queries, width).draw_style(GraphDrawStyle.BARS)
-    made.fill_opacity(80).line_width(0).decimals(0)
+    made.fill_opacity(80).line_width(0).decimals(0).no_value("none")
+    for colour, names in (colours or {}).items():
+        made.override_by_regexp(f"/(^| )({'|'.join(names)})$/", [_coloured(colour)])
     made.stacking(StackingConfig().mode(StackingMode.NORMAL))
     return made.legend(_legend("sum"))
 
@@ -166,7 +181,8 @@ class Column:
 def table(
     question: Question, columns: Sequence[Column], labels: Sequence[str], height: int
 ) -> Table:
-    """A row for each set of labels, and a column for each query."""
+    """A row for each set of labels, and a column for each query. That of a single query, which
+    Grafana calls `Value` without a letter, is not shown: it says only that there is such a row."""
     made = _asked(Table(), question, [column.query for column in columns], instant=True)
     made.span(WIDTH).height(height).no_value("nothing yet")
     order = [*labels, *(f"Value #{_letter(index)}" for index in range(len(columns)))]
@@ -175,16 +191,19 @@ def table(
         DataTransformerConfig(
             "organize",
             options={
-                "excludeByName": {"Time": True},
+                "excludeByName": {"Time": True, "Value": True},
                 "indexByName": {name: index for index, name in enumerate(order)},
                 "renameByName": {},
             },
         )
     )
     for index, column in enumerate(columns):
-        heading = DynamicConfigValue("displayName", column.query.legend)
-        unit = DynamicConfigValue("unit", column.unit)
-        made.override_by_name(f"Value #{_letter(index)}", [heading, unit])
+        if len(columns) > 1:
+            heading = DynamicConfigValue("displayName", column.query.legend)
+            unit = DynamicConfigValue("unit", column.unit)
+            made.override_by_name(f"Value #{_letter(index)}", [heading, unit])
+    for label in sorted(DIGESTS & {*labels}):
+        made.override_by_name(label, [DynamicConfigValue("custom.width", NARROW)])
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import queries as q
 from .boards import Rows, board, fill
 from .panels import LOW, Column, Query, Question, bars, graph, levels, stat, table
+from .reasons import AGENT, INFRA
 
 LOST = 'outcome="infra_failed"'
 
@@ -112,7 +113,7 @@ ROWS: Rows = {
                     "none",
                 )
             ],
-            ["run", "agent", "backend", "profile", "image", "plan", "version"],
+            ["run", "agent", "backend", "profile", "version", "image", "plan"],
             LOW,
         ),
     ],
@@ -148,9 +149,10 @@ ROWS: Rows = {
                 "short",
             ),
             Query(
-                q.named_or_none(q.increase("infra_failures_total"), "phase", "reason"),
+                q.named(q.in_step("infra_failures_total"), "phase", "reason"),
                 "{{phase}} {{reason}}",
             ),
+            colours=INFRA,
         ),
         bars(
             Question(
@@ -158,13 +160,12 @@ ROWS: Rows = {
                 "Reasons of the agent's failures, and of attempts whose success nobody knows.",
                 "short",
             ),
+            Query(q.named(q.in_step("agent_failures_total"), "reason"), "agent: {{reason}}"),
             Query(
-                q.named_or_none(q.increase("agent_failures_total"), "reason"), "agent: {{reason}}"
-            ),
-            Query(
-                q.named_or_none(q.increase("inconclusive_total"), "reason"),
+                q.named(q.in_step("inconclusive_total"), "reason"),
                 "inconclusive: {{reason}}",
             ),
+            colours=AGENT,
         ),
         bars(
             Question(
@@ -173,7 +174,7 @@ ROWS: Rows = {
                 "worth a look.",
                 "short",
             ),
-            Query(q.total(q.increase("violations_total"), "variant"), "{{variant}}"),
+            Query(q.total(q.in_step("violations_total"), "variant"), "{{variant}}"),
         ),
         bars(
             Question(
@@ -182,11 +183,12 @@ ROWS: Rows = {
                 "reason.",
                 "short",
             ),
-            Query(q.named_or_none(q.increase("devices_lost_total"), "cause"), "lost: {{cause}}"),
+            Query(q.named(q.in_step("devices_lost_total"), "cause"), "lost: {{cause}}"),
             Query(
-                q.named_or_none(q.increase("device_start_failures_total"), "reason"),
+                q.named(q.in_step("device_start_failures_total"), "reason"),
                 "not started: {{reason}}",
             ),
+            colours=INFRA,
         ),
     ],
     "Phases": [

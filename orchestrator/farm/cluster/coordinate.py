@@ -47,7 +47,7 @@ from ...plan.store import read_plan
 from ..execute import Lasting, WantedDevices, execute
 from ..exposed import linger, looking_at_room, run_metrics
 from ..interruption import blocking
-from ..recorded import recorded
+from ..recorded import created_s, recorded
 from ..run_events import Journaled, Notice, OnEvent, RunEvent, RunStarted
 from .documents import DOCUMENTS, read_job
 from .status import FarmRunKeeper
@@ -305,9 +305,12 @@ class PodCoordinator:
         is."""
         try:
             before = recorded(self._folder, plan)
+            began_s = created_s(self._folder)
         except UsageError:
             return None
-        return run_metrics(self._arguments.run, plan, before.image, before.backend)
+        counts = run_metrics(self._arguments.run, plan, before.image, before.backend)
+        counts.began_s = began_s
+        return counts
 
     def _report(self, event: RunEvent) -> None:
         keeper = self._keeper
