@@ -33,6 +33,7 @@ from ..fleet.port import Fleet, FleetOrder, RunResources
 from ..metrics.gauges import FleetSlot
 from ..metrics.run_metrics import RunMetrics
 from ..outcome import Cause
+from ..secrecy import hide_this_process
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, lock_staging, send_sealed
 from .documents import record_devices, seal
@@ -85,6 +86,7 @@ async def execute(
 ) -> bool:
     """Whether every episode is decided; RunInterrupted where somebody asked it to end before.
     `metrics`: what counts the run."""
+    hide_this_process()  # it holds the key of all workers' secrets
     allowed = lasting.secrets if lasting else Secrets.new()
     backend, port = job.backend.backend, lasting.port if lasting else 0
     with work_folder() as work:

@@ -78,18 +78,27 @@ class Farm:
         return found
 
     def processes(self) -> list[str]:
-        """What runs with this farm's own temporary folder."""
+        """What runs with this farm's own temporary folder, or names its runs: a worker shows its
+        environment to root alone."""
         mark = f"TMPDIR={self.env['TMPDIR']}".encode()
         found = []
         for folder in Path("/proc").iterdir():
             try:
-                environ = (folder / "environ").read_bytes().split(b"\0")
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                environ = _environ(folder) or ([mark] if f"{self.runs}/" in words else [])
             except OSError:
                 continue
             if mark in environ:
                 found.append(f"{folder.name} {words}")
         return found
+
+
+def _environ(process: Path) -> list[bytes]:
+    """Empty where this user may not read it."""
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except PermissionError:
+        return []
 
 
 def ended(process: subprocess.Popen[str], seconds: float = PATIENCE_S) -> tuple[int, str]:
