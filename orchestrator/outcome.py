@@ -66,6 +66,7 @@ class Reason(StrEnum):
     EVIDENCE_LOST = "evidence_lost"
     # by nobody
     GUEST_LOST = "guest_lost"  # after the first action, with the emulator alive
+    UNCONFIRMED_LOSS = "unconfirmed_loss"  # an unconfined agent could have caused it
     ORACLE_UNANSWERED = "oracle_unanswered"
     OTHER = "other"
 
@@ -104,6 +105,8 @@ class Cause(StrEnum):
 DISRUPTIONS = frozenset(
     {Cause.EVICTED, Cause.PREEMPTED, Cause.NODE_LOST, Cause.NODE_SHUTDOWN, Cause.ASKED_TO_STOP}
 )
+# What a kernel or a backend confirms, and no program beside a worker can feign.
+CONFIRMED = DISRUPTIONS - {Cause.ASKED_TO_STOP} | {Cause.OUT_OF_MEMORY}
 _EXIT_CAUSES = {
     126: Cause.CONFIG_ERROR,  # a shell's codes for a program that cannot be run, or is not there
     127: Cause.CONFIG_ERROR,
@@ -170,6 +173,8 @@ class Trouble:
     acted: bool = False  # the agent's first action had been given to the device
     host: HostFact | None = None  # for a lost device
     agent_did_it: bool = False  # its action log shows it
+    # An unconfined agent had been started: it may end programs and remove files of its host.
+    unconfined: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,7 @@ AGENT_REASONS = frozenset(
         Reason.AGENT_BROKE_DEVICE,
     }
 )
-# Always host-side: no agent on a phone can cause them.
+# Always host-side: no agent can cause them, unless it is an unconfined program on that host.
 HARNESS_REASONS = frozenset(
     {Reason.DEVICE_RESTARTED, Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST}
 )
@@ -227,6 +232,7 @@ INCONCLUSIVE_REASONS = frozenset(
         Reason.HELD_BEFORE,
         Reason.CASE_BROKEN,
         Reason.GUEST_LOST,
+        Reason.UNCONFIRMED_LOSS,
         Reason.ORACLE_UNANSWERED,
         Reason.OTHER,
     }
@@ -291,6 +297,8 @@ def _troubled(trouble: Trouble, results: OracleResults) -> Judgement:
     if trouble.reason is Reason.CASE_BROKEN:
         return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.CASE, trouble.reason)
     if confirmed is not None or not trouble.acted or trouble.reason in HARNESS_REASONS:
+        if trouble.unconfined:
+            return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Reason.UNCONFIRMED_LOSS)
         return judged(Outcome.INFRA_FAILED, Blame.INFRA, confirmed or trouble.reason)
     reason = Reason.OTHER if trouble.reason is Reason.OTHER else Reason.GUEST_LOST
     return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, reason)

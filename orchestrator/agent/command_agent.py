@@ -32,7 +32,9 @@ class CommandAgent:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
-        self.info = AgentInfo(Path(command[0]).name, provider="command", command=self._command)
+        self.info = AgentInfo(
+            Path(command[0]).name, provider="command", command=self._command, unconfined=True
+        )
         self._session = protocol.new_session()
         self._home = ""
         self._program: AgentProcess | None = None

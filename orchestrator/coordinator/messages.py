@@ -110,6 +110,10 @@ class RenewRequest(Message):
     token: Token
 
 
+class UnconfinedRequest(Message):
+    token: Token
+
+
 class ReturnRequest(Message):
     token: Token
     reason: Text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..agent.agent import AgentFault, AgentHostLost
 from ..device.faults import TRANSIENT, DeviceFault
@@ -75,6 +75,8 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
         oracles.before()
         if text := context.restarted_since(life):
             raise DeviceFault("not_ready", text, during="setup")
+        if context.agent.info.unconfined:
+            context.warn()
         phases.enter(Phase.AGENT)
         context.agent.start(context.rendered.goal, context.limits.agent_start_s)
         loop.run(oracles.watch)
@@ -96,6 +98,8 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
         trouble = Trouble(
             phases.now, Reason.DEVICE_RESTARTED, text, loop.acted, agent_did_it=loop.cut_adb
         )
+    if trouble and phases.now in (Phase.AGENT, Phase.ORACLE) and context.agent.info.unconfined:
+        trouble = replace(trouble, unconfined=True)
     phases.enter(phases.now)
     return JudgedAttempt(
         judge(results, trouble, loop.spent), loop.reached, phases.seconds, results, trouble,

@@ -171,6 +171,7 @@ async def run_fleet(
             metrics.slots = lambda: [FleetSlot(slot.device, slot.state) for slot in fleet.slots]
         coordinator.subscribe(lambda event: report_commit(fleet, event))
         kept = False
+        coordinator.working.set()
         try:
             if len(order.adopted) > order.devices:  # it was scaled down while nobody was there
                 await fleet.resize(order.devices, busy_devices(coordinator))
@@ -178,11 +179,13 @@ async def run_fleet(
             waits += [asked.wait() for asked in (interrupted, *cancelled)]
             ends = {asyncio.ensure_future(waited) for waited in waits}
             done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            coordinator.working.clear()  # the fleet's workers are asked to leave now
             for end in pending:
                 end.cancel()
             for end in done:
                 end.result()
         finally:
+            coordinator.working.clear()
             if lasting is not None and not await _may_end(coordinator, lasting):
                 kept = True
                 await fleet.leave()

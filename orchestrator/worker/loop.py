@@ -33,6 +33,7 @@ from .agent_host import CoordinatorAgentHost
 from .arguments import WorkerExit
 from .emulator_age import EmulatorWear
 from .staging import begin_attempt, discard_attempt, seal_attempt, send_attempt, send_sealed
+from .unconfined import UnconfinedWarning
 
 CHECK_S = 2.0  # between two checks of the emulator while its phone boots
 LEASE_WAIT_S = 5.0  # a worker that is asked to stop meanwhile leaves only after it
@@ -151,9 +152,10 @@ class Worker:
         self, lease: Lease, folder: Path, leased: Callable[[], bool], age: EmulatorAge | None
     ) -> Judgement:
         started_ms = wall_ms()
+        warning = UnconfinedWarning(self.client, lease.token)
         try:
             with Bundle(folder) as bundle:
-                played = self._played(lease, bundle, leased)
+                played = self._played(lease, bundle, leased, warning)
                 bundle.document(attempt_file.NAME, self._record(lease, played, started_ms, age))
                 if played.reached:
                     bundle.document(attempt_file.SUMMARY, _summary(lease, played.judgement))
@@ -161,7 +163,9 @@ class Worker:
             # The bundle is not whole and may be what fills the disk: only its record is kept.
             shutil.rmtree(folder, ignore_errors=True)
             reason = Reason.DISK_FULL if error.full else Reason.EVIDENCE_LOST
-            played = not_played(Trouble(Phase.EVIDENCE, reason, str(error)))
+            played = not_played(
+                Trouble(Phase.EVIDENCE, reason, str(error), unconfined=warning.given)
+            )
             folder.mkdir(exist_ok=True)
             record = self._record(lease, played, started_ms, age)
             Bundle(folder).document(attempt_file.NAME, record)
@@ -178,7 +182,9 @@ class Worker:
             spent=played.spent, judgement=_bounded(played.judgement),
         ).model_dump(mode="json")  # fmt: skip
 
-    def _played(self, lease: Lease, bundle: Bundle, leased: Callable[[], bool]) -> JudgedAttempt:
+    def _played(
+        self, lease: Lease, bundle: Bundle, leased: Callable[[], bool], warning: UnconfinedWarning
+    ) -> JudgedAttempt:
         """A bug in the farm costs one attempt, which is counted, and not the run."""
         try:
             with Site() as site:
@@ -192,7 +198,8 @@ class Worker:
                 )
                 context = AttemptContext(
                     self.device, rendered, agent, bundle, self.profile, lease.limits, site,
-                    self.versions, self.stop.is_set, leased, self.stop.wait, proven=lease.proven,
+                    self.versions, self.stop.is_set, leased, self.stop.wait, lease.proven,
+                    warning.give,
                 )  # fmt: skip
                 return attempt(context, self.lock)
         except (AttemptInterrupted, EvidenceLost):
