@@ -191,13 +191,14 @@ class OracleResults:
 
 @dataclass(frozen=True)
 class Effort:
-    """The steps and the time that the agent used, and how often it asked its user."""
+    """The steps and the time that the agent used, how often it asked its user, and what it did."""
 
     steps: int = 0  # observations it was shown
     agent_s: float = 0.0  # its own time
     asks: int = 0  # ask_user: clarification
     confirms: int = 0  # confirm: a high-risk action named before it is done
     refusals: int = 0
+    inputs: int = 0  # touches, keys, text, opened apps and answers: what can change a result
 
 
 NO_EFFORT = Effort()

@@ -191,7 +191,13 @@ def spent(event: AttemptEnded) -> Spent | None:
     effort = event.effort
     seconds = round(sum(event.durations.values()), 3)
     return Spent(
-        effort.steps, effort.agent_s, seconds, effort.asks, effort.confirms, effort.refusals
+        effort.steps,
+        effort.agent_s,
+        seconds,
+        effort.asks,
+        effort.confirms,
+        effort.refusals,
+        effort.inputs,
     )
 
 

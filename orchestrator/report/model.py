@@ -125,6 +125,7 @@ class Spent(_Closed):
     asks: int
     confirms: int
     refusals: int
+    inputs: int  # touches, keys, text, opened apps and answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ class Report(_Closed):
     gate: Gate
     coverage: Coverage
     unproven: tuple[str, ...]  # cases not proven on this image
+    without_input: tuple[str, ...]  # episodes that succeeded though their agent did nothing
     figures: Figures
     first_attempt: Figures
     passes: Passes

@@ -68,6 +68,9 @@ def _head(report: Report) -> Iterator[str]:
     )
     if not report.complete:
         yield "           the run is not complete: its journal is not sealed"
+    if odd := report.without_input:
+        names = ", ".join(odd[:NAMES]) + (" ..." if len(odd) > NAMES else "")
+        yield f"NO INPUT   {len(odd)} successes without a touch, key, text or answer: {names}"
     if unproven := report.unproven:
         total = len({row.case for row in report.cases})
         names = ", ".join(unproven[:NAMES]) + (" ..." if len(unproven) > NAMES else "")
