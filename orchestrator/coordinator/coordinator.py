@@ -85,6 +85,7 @@ class Coordinator:
         self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
+        self._agent_ports = settings.agent_ports
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
         self._store = BundleStore(run, claim.number, ArchiveLimits())
         self._alone = alone  # no predecessor can still be at work
@@ -391,6 +392,7 @@ class Coordinator:
             expires_s=self.state.lease_s,
             limits=self._limits,
             proven=self._proven.get(case.id),
+            agent_ports=self._agent_ports,
         )
 
     def _lease_of(self, device: str) -> OpenLease | None:

@@ -61,7 +61,10 @@ def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[s
     )
     manifest = run_manifest(
         plan, settings, created_ts_ms=now, backend=backend.name,
-        agent=agent_facts(plan.agent, command, card, elsewhere),
+        agent=agent_facts(
+            plan.agent, command, card, elsewhere,
+            job.confinement.as_json() if job.confinement else None,
+        ),
         inference=inference_facts(command, card, elsewhere),
         repo=repo, android=android,
     )  # fmt: skip

@@ -72,9 +72,11 @@ def agent_facts(
     command: Sequence[str],
     card: AgentCard | None,
     remote: Mapping[str, str] | None = None,
+    confinement: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The manifest's `agent`. `command` is the command line of a `command:` agent, `remote` the URL
-    or image of an untrusted one; an agent with neither is part of emufarm."""
+    or image of an untrusted one; an agent with neither is part of emufarm. `confinement`: of a
+    command, on the host where the run began."""
     external = bool(command) or remote is not None
     absent = unknown(IN_PROCESS if remote is None else REMOTE)
     own = {
@@ -89,7 +91,8 @@ def agent_facts(
         **own,
         "command": list(command) or absent,
         "files_sha256": _files(command) or absent,
-        "trusted_with_host": remote is None,
+        "trusted_with_host": remote is None and not (confinement or {}).get("confined"),
+        "confinement": dict(confinement or absent),
         **(remote or {}),
     }
 

@@ -71,6 +71,7 @@ def compute(run: Path) -> Report:
         coverage=covered,
         unproven=tuple(id for id in ids if not proven.get(id)),
         without_input=tuple(row.episode for row in rows if succeeded_without_input(row)),
+        unconfined=collector.unconfined,
         figures=final_figures,
         first_attempt=first_figures,
         passes=in_k_tries,

@@ -17,6 +17,7 @@ from ..coordinator.transitions import (
     EpisodeDecided,
     Event,
     RunOpened,
+    UnconfinedAgent,
 )
 from ..outcome import Judgement, Outcome
 from ..plan.plan import Episode, Plan
@@ -81,6 +82,7 @@ class EpisodeCollector:
 
     def __init__(self) -> None:
         self.run = ""
+        self.unconfined = 0
         self._histories: defaultdict[str, _EpisodeHistory] = defaultdict(_EpisodeHistory)
         self._results: dict[ReportedResult, ReportedResult] = {}  # equal results are kept once
         self._reasons: Counter[str] = Counter()
@@ -92,6 +94,8 @@ class EpisodeCollector:
     def add(self, event: Event) -> None:
         self._wear.add(event)
         match event:
+            case UnconfinedAgent():
+                self.unconfined += 1
             case AttemptCommitted() | AttemptLost():
                 self._add_attempt(event)
             case AttemptFenced():

@@ -196,6 +196,7 @@ class Report(_Closed):
     coverage: Coverage
     unproven: tuple[str, ...]  # cases not proven on this image
     without_input: tuple[str, ...]  # episodes that succeeded though their agent did nothing
+    unconfined: int  # attempts whose agent had all the rights of its worker's user
     figures: Figures
     first_attempt: Figures
     passes: Passes

@@ -71,6 +71,11 @@ def _head(report: Report) -> Iterator[str]:
     if odd := report.without_input:
         names = ", ".join(odd[:NAMES]) + (" ..." if len(odd) > NAMES else "")
         yield f"NO INPUT   {len(odd)} successes without a touch, key, text or answer: {names}"
+    if report.unconfined:
+        yield (
+            f"UNCONFINED {report.unconfined} of {report.infrastructure.attempts} attempts had an "
+            "agent that could reach the phone and the farm past its actions"
+        )
     if unproven := report.unproven:
         total = len({row.case for row in report.cases})
         names = ", ".join(unproven[:NAMES]) + (" ..." if len(unproven) > NAMES else "")

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from ..pins.host import host_facts
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
-from .agent_host import CoordinatorAgentHost
+from .agent_host import CoordinatorAgentHost, confined
 from .arguments import WorkerExit
 from .emulator_age import EmulatorWear
 from .staging import begin_attempt, discard_attempt, seal_attempt, send_attempt, send_sealed
@@ -194,8 +195,9 @@ class Worker:
                 )
                 site.serve(rendered.site, rendered.responses)
                 agent = make_agent(
-                    lease.agent, rendered, lease.seed, CoordinatorAgentHost(self.client)
-                )
+                    lease.agent, rendered, lease.seed, CoordinatorAgentHost(self.client),
+                    partial(confined, self.staging, lease.agent_ports),
+                )  # fmt: skip
                 context = AttemptContext(
                     self.device, rendered, agent, bundle, self.profile, lease.limits, site,
                     self.versions, self.stop.is_set, leased, self.stop.wait, lease.proven,

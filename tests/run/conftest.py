@@ -123,7 +123,19 @@ def a_farm(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
     scratch = folder / "tmp"
     scratch.mkdir()
     env = {**os.environ, "EMUFARM_CACHE": str(cache), "TMPDIR": str(scratch)}
+    env["PATH"] = f"{unable_to_confine(folder)}:{env['PATH']}"
     return Farm(folder / "runs", env)
+
+
+def unable_to_confine(folder: Path) -> Path:
+    """A folder for PATH with programs that fail, so that a host that can confine agents is like any
+    other: most tests' agents write where the test looks, which a confined one could not."""
+    programs = folder / "unable"
+    programs.mkdir()
+    for name in ("bwrap", "slirp4netns"):
+        (programs / name).write_text("#!/bin/sh\necho no namespaces here >&2\nexit 1\n")
+        (programs / name).chmod(0o755)
+    return programs
 
 
 @pytest.fixture

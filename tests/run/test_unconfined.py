@@ -16,13 +16,17 @@ def test_a_success_without_a_touch_is_flagged_in_the_report_its_table_and_by_ver
     farm: Farm,
 ) -> None:
     """It switched Wi-Fi off over adb. A success by the reference is not flagged."""
-    unable(farm)
     code, output = farm.run(SMOKE, "--devices", "1", "--agent", ADB_AGENT)
     assert code == 0, output
     (episode,) = farm.outcomes().items()
     assert episode[1] == "success"
     assert farm.report()["without_input"] == [episode[0]]
     assert f"NO INPUT   1 successes without a touch, key, text or answer: {episode[0]}" in output
+    assert "a command agent runs unconfined here (no namespaces here" in output
+    assert "UNCONFINED 1 of 1 attempts had an agent that could reach the phone" in output
+    assert farm.report()["unconfined"] == 1
+    manifest = json.loads((farm.runs / "r" / "run_manifest.json").read_text())
+    assert manifest["agent"]["confinement"]["confined"] is False
     code, output = ended(farm.start("verify", str(farm.runs / "r")))
     assert code == 0, output
     assert f"success without a touch, key, text or answer of its agent: {episode[0]}" in output
@@ -33,12 +37,3 @@ def test_a_success_without_a_touch_is_flagged_in_the_report_its_table_and_by_ver
     assert set(farm.outcomes("honest").values()) == {"success"}
     assert farm.report("honest")["without_input"] == []
     assert "NO INPUT" not in output
-
-
-def unable(farm: Farm) -> None:
-    """This farm's hosts cannot confine: what is called bwrap there fails."""
-    folder = farm.runs.parent / "bin"
-    folder.mkdir()
-    (folder / "bwrap").write_text("#!/bin/sh\necho no namespaces here >&2\nexit 1\n")
-    (folder / "bwrap").chmod(0o755)
-    farm.env["PATH"] = f"{folder}:{farm.env['PATH']}"
