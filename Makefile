@@ -59,7 +59,7 @@ test: lint ## Run every check, then every test
 	@cd simphone && ../$(BIN)/pytest -n $(TEST_WORKERS) --dist worksteal
 
 e2e_local: $(DEVELOP) ## Whole runs on the embedded fleet, killed and resumed, and from installed wheels; takes minutes
-	@$(BIN)/pytest -m e2e -n 3 --dist load --maxschedchunk 1 tests/e2e/test_wheel.py tests/e2e/test_local.py
+	@$(BIN)/pytest -m e2e -n 3 --dist load --maxschedchunk 1 tests/e2e/test_wheel.py tests/e2e/test_local.py tests/e2e/test_confined.py
 
 e2e-docker: $(DEVELOP) ## All that needs a Docker engine; as root it installs and starts one where none answers
 	@$(BIN)/pytest -m docker

@@ -69,6 +69,7 @@ class Reason(StrEnum):
     MISJUDGED = "misjudged"  # its worker's judgement does not follow from the facts it recorded
     # by nobody
     GUEST_LOST = "guest_lost"  # after the first action, with the emulator alive
+    UNCONFIRMED_LOSS = "unconfirmed_loss"  # an unconfined agent could have caused it
     ORACLE_UNANSWERED = "oracle_unanswered"
     OTHER = "other"
 
@@ -107,6 +108,8 @@ class Cause(StrEnum):
 DISRUPTIONS = frozenset(
     {Cause.EVICTED, Cause.PREEMPTED, Cause.NODE_LOST, Cause.NODE_SHUTDOWN, Cause.ASKED_TO_STOP}
 )
+# What a kernel or a backend confirms, and no program beside a worker can feign.
+CONFIRMED = DISRUPTIONS - {Cause.ASKED_TO_STOP} | {Cause.OUT_OF_MEMORY}
 _EXIT_CAUSES = {
     126: Cause.CONFIG_ERROR,  # a shell's codes for a program that cannot be run, or is not there
     127: Cause.CONFIG_ERROR,
@@ -174,6 +177,8 @@ class Trouble:
     acted: bool = False  # the agent's first action had been given to the device
     host: HostFact | None = None  # for a lost device
     agent_did_it: bool = False  # its action log shows it
+    # An unconfined agent had been started: it may end programs and remove files of its host.
+    unconfined: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,13 +195,14 @@ class OracleResults:
 
 @dataclass(frozen=True)
 class Effort:
-    """The steps and the time that the agent used, and how often it asked its user."""
+    """The steps and the time that the agent used, how often it asked its user, and what it did."""
 
     steps: int = 0  # observations it was shown
     agent_s: float = 0.0  # its own time
     asks: int = 0  # ask_user: clarification
     confirms: int = 0  # confirm: a high-risk action named before it is done
     refusals: int = 0
+    inputs: int = 0  # touches, keys, text, opened apps and answers: what can change a result
 
 
 NO_EFFORT = Effort()
@@ -219,7 +225,7 @@ AGENT_REASONS = frozenset(
         Reason.AGENT_BROKE_DEVICE,
     }
 )
-# Always host-side: no agent on a phone can cause them.
+# Always host-side: no agent can cause them, unless it is an unconfined program on that host.
 HARNESS_REASONS = frozenset(
     {Reason.DEVICE_RESTARTED, Reason.DISK_FULL, Reason.EVIDENCE_LOST, Reason.WORKER_LOST}
 )
@@ -231,6 +237,7 @@ INCONCLUSIVE_REASONS = frozenset(
         Reason.HELD_BEFORE,
         Reason.CASE_BROKEN,
         Reason.GUEST_LOST,
+        Reason.UNCONFIRMED_LOSS,
         Reason.ORACLE_UNANSWERED,
         Reason.OTHER,
     }
@@ -322,6 +329,8 @@ def _troubled(trouble: Trouble, results: OracleResults) -> Judgement:
     if trouble.reason is Reason.CASE_BROKEN:
         return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.CASE, trouble.reason)
     if confirmed is not None or not trouble.acted or trouble.reason in HARNESS_REASONS:
+        if trouble.unconfined:
+            return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Reason.UNCONFIRMED_LOSS)
         return judged(Outcome.INFRA_FAILED, Blame.INFRA, confirmed or trouble.reason)
     reason = Reason.OTHER if trouble.reason is Reason.OTHER else Reason.GUEST_LOST
     return judged(Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, reason)

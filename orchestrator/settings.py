@@ -34,3 +34,4 @@ class RunSettings:
     variants: tuple[str, ...] = ("benign", "attack")
     limits: Limits = Limits()
     noise: int | None = None  # seed of the simulated phones' noise; no part of the plan
+    agent_ports: tuple[int, ...] = ()  # of the host's loopback that a confined agent reaches

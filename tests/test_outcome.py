@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from orchestrator.outcome import (
@@ -100,6 +102,26 @@ def test_a_host_side_cause_that_is_confirmed_is_not_the_agents_whatever_it_tappe
     for host in (ALIVE, SHUT_DOWN, NOBODY):
         told = judge(None, lost(host, acted=True, agent_did_it=True))
         assert told.reason is Reason.AGENT_BROKE_DEVICE
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Trouble(Phase.AGENT, Reason.DEVICE_LOST, "", acted=True, host=HostFact(False, 137)),
+        Trouble(Phase.AGENT, Reason.DEVICE_LOST, "", acted=True, host=HostFact(None)),
+        Trouble(Phase.AGENT, Reason.DEVICE_LOST, "", acted=False, host=HostFact(True)),
+        Trouble(Phase.ORACLE, Reason.DEVICE_RESTARTED, "", acted=True),
+        Trouble(Phase.EVIDENCE, Reason.EVIDENCE_LOST, ""),
+    ],
+)
+def test_what_an_unconfined_agent_could_have_done_itself_earns_no_other_attempt(
+    trouble: Trouble,
+) -> None:
+    assert judge(None, trouble).retried
+    judgement = judge(None, replace(trouble, unconfined=True))
+    assert not judgement.retried
+    word = judgement.outcome, judgement.blame, judgement.reason
+    assert word == (Outcome.ORACLE_INCONCLUSIVE, Blame.NONE, Reason.UNCONFIRMED_LOSS)
 
 
 def test_only_infrastructure_earns_another_attempt() -> None:

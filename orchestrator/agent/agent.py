@@ -94,6 +94,7 @@ class AgentInfo:
     command: tuple[str, ...] = ()
     sampling: dict[str, Any] = field(default_factory=dict)
     trusted: bool = True  # it runs on the device's host
+    unconfined: bool = False  # a program with all the rights of the worker's own user
 
 
 class Agent(Protocol):

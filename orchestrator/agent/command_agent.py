@@ -1,7 +1,8 @@
 """The `command:` agent: a program that exchanges protocol.py's messages over stdin and stdout.
 
 It gets a clean environment and an empty folder as its HOME, so that nothing tells it which case
-this is. Start it from a thread that outlives it: the kernel ends the program with that thread.
+this is, and where the host can confine it (confinement.py) its own view of that host. Start it from
+a thread that outlives it: the kernel ends the program with that thread.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import IO, Any
 from ..outcome import Reason
 from . import process_guard, protocol
 from .agent import AgentFault, AgentInfo, AgentReply, Observation
+from .confinement import Confinement
 
 MAX_ERRORS = 20_000  # bytes that are kept of its stderr
 _PIECE = 1 << 16
@@ -30,9 +32,13 @@ _END_S = 8.0  # the guard needs at most 5
 class CommandAgent:
     """One process for one attempt."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], confined: Confinement | None = None) -> None:
         self._command = tuple(command)
-        self.info = AgentInfo(Path(command[0]).name, provider="command", command=self._command)
+        self._confined = confined
+        self.info = AgentInfo(
+            Path(command[0]).name, provider="command", command=self._command,
+            unconfined=confined is None,
+        )  # fmt: skip
         self._session = protocol.new_session()
         self._home = ""
         self._program: AgentProcess | None = None
@@ -41,7 +47,9 @@ class CommandAgent:
     def start(self, goal: str, seconds: float) -> None:
         try:
             self._home = tempfile.mkdtemp(prefix="agent-")
-            self._program = AgentProcess(self._command, self._home)
+            confined, command = self._confined, self._command
+            words = command if confined is None else confined.words(self._home, command)
+            self._program = AgentProcess(words, self._home)
             ready = self._ask(protocol.hello(self._session, goal), seconds)
         except (AgentFault, OSError) as error:
             raise AgentFault(Reason.AGENT_NOT_STARTED, str(error)) from error

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from ..cases.script import parse_script
 from ..errors import UsageError, did_you_mean
 from .agent import Agent
 from .command_agent import CommandAgent
+from .confinement import Confinement
 from .http_agent import AgentHost, ContainerAgent, HttpAgent
 from .http_post import parse_url
 from .masking import COMMAND, masked
@@ -31,6 +32,13 @@ _BY_DIGEST = f"{IMAGE}NAME@sha256:..."
 # Each control agent, and the script of the case that it plays.
 SCRIPTS = {"reference": "solution", "near_miss": "near_miss", "gullible": "bait"}
 KNOWN = (*SCRIPTS, "idle", "random", f"{COMMAND}PROGRAM", f"{URLS[0]}...", f"{IMAGE}NAME")
+
+
+Confine = Callable[[tuple[str, ...]], Confinement | None]
+
+
+def unconfined(command: tuple[str, ...]) -> None:
+    """Confines nothing."""
 
 
 def check_spec(spec: str, folder: Path | None = None) -> None:
@@ -118,8 +126,12 @@ def command_of(spec: str) -> tuple[str, ...]:
     return command_words(spec, Path.cwd()) if spec.startswith(COMMAND) else ()
 
 
-def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None = None) -> Agent:
-    """The agent for one attempt. Only `random` uses the seed, only an `image:` agent the host.
+def make_agent(
+    spec: str, rendered: Rendered, seed: int, host: AgentHost | None = None,
+    confine: Confine = unconfined,
+) -> Agent:  # fmt: skip
+    """The agent for one attempt. Only `random` uses the seed, only an `image:` agent the host, only
+    a `command:` agent what confines it.
     Raises CaseBroken where the case has no script for this control agent and profile."""
     check_spec(spec)
     if spec.startswith(URLS):
@@ -130,7 +142,8 @@ def make_agent(spec: str, rendered: Rendered, seed: int, host: AgentHost | None 
             raise UsageError(f"this worker cannot run {masked(spec)!r}: {why}")
         return ContainerAgent(image_of(spec), host)
     if spec.startswith(COMMAND):
-        return CommandAgent(command_words(spec, Path.cwd()))
+        words = command_words(spec, Path.cwd())
+        return CommandAgent(words, confine(words))
     if spec == "random":
         return RandomAgent(seed)
     if spec == "idle":

@@ -58,6 +58,9 @@ def run(
     runs: Runs = RUNS,
     profile: Annotated[str, typer.Option(help="Of which image.")] = RunSettings.profile,
     noise: Noise = None,
+    agent_port: Annotated[
+        list[int], typer.Option(help="Of loopback that a confined command agent reaches.")
+    ] = [],  # noqa: B006 - typer copies it
     min_success: MinSuccess = None,
     as_json: AsJson = False,
     metrics_port: MetricsPortNumber = None,
@@ -115,6 +118,7 @@ def run(
             k=k,
             profile=profile,
             noise=noise,
+            agent_ports=agent_port,
             name=name,
             runs=runs,
             cluster=cluster,

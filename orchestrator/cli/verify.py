@@ -35,6 +35,8 @@ def verify(run: RunOrBundle, runs: Runs = RUNS, as_json: AsJson = False) -> None
 def show(proof: Proof) -> None:
     for problem in proof.problems:
         say(problem)
+    for episode in proof.without_input:
+        say(f"success without a touch, key, text or answer of its agent: {episode}")
     for name in proof.outside:
         say(f"outside the proof: {name}")
     counted = f"{proof.episodes} episodes, {proof.attempts} attempts, {proof.files} files"

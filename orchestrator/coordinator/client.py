@@ -115,6 +115,11 @@ class CoordinatorClient:
             packed.unlink()
         return "committed" if fields.get("result") == "committed" else "fenced"
 
+    def unconfined(self, token: str) -> None:
+        """An agent that can reach this worker is about to be started. LeaseLost if the lease has
+        ended."""
+        self._retry(lambda: self._post("/v1/unconfined", {"token": token}))
+
     def give_back(self, token: str, reason: str) -> None:
         """The attempt did not happen: its bundle is not kept, and its number is given again."""
         with suppress(LeaseLost):  # it ended by itself: there is nothing left to give back

@@ -88,6 +88,7 @@ class Coordinator:
         self._observer = observer
         expected = durations.expectations(plan.episodes, durations.recorded_means(run))
         self._limits = limits = settings.limits
+        self._agent_ports = settings.agent_ports
         self.state = new_state(plan.episodes, expected, limits.lease_s, limits.attempts)
         self._store = BundleStore(run, claim.number, ArchiveLimits())
         self._alone = alone  # no predecessor can still be at work
@@ -103,6 +104,8 @@ class Coordinator:
         self.agents: AgentContainers | None = None  # of a fleet that can run containers
         self.notices = NoticeLog()
         self.paused = asyncio.Event()  # set while nothing more is leased, as the disk is filling up
+        # Set while a fleet works for the run: whoever gives a lease back was not asked to.
+        self.working = asyncio.Event()
         self._storing: dict[str, asyncio.Event] = {}  # token -> set once its bundle is stored
         self._closing = asyncio.Event()
         self._expiring: asyncio.Task[None] | None = None
@@ -199,15 +202,32 @@ class Coordinator:
             raise LeaseEnded(f"the lease {token} has ended")
         return self.state.lease_s
 
+    async def unconfined(self, token: str) -> None:
+        """The holder of this lease is about to start an agent that can reach it."""
+        self._ledger.check()
+        self._granted(token)
+        held = self.state.leases.get(token)
+        if held is None:
+            raise LeaseEnded(f"the lease {token} has ended")
+        if not held.unconfined:
+            self._ledger.record(schedule.unconfined_agent(held))
+        await self._ledger.durable()
+
     async def give_back(self, token: str, reason: str) -> None:
-        """The attempt did not happen. A lease that has ended stays ended."""
+        """The attempt did not happen. A lease that has ended stays ended. An agent that can reach
+        its worker could ask it to leave, so an attempt with such an agent is lost, not returned,
+        where the run itself does not end."""
         self._ledger.check()
         self._granted(token)
         await self._stored(token)
         held = self.state.leases.get(token)
         if held is None:
             raise LeaseEnded(f"the lease {token} has ended")
-        self._ledger.record(schedule.lease_returned(held, reason))
+        if held.unconfined and self.working.is_set():
+            text, now = f"its worker left unasked: {reason}", time.monotonic()
+            self._ledger.record(schedule.attempt_lost(held, Reason.WORKER_LOST, text, now))
+        else:
+            self._ledger.record(schedule.lease_returned(held, reason))
         await self._ledger.durable()
 
     def spool(self) -> IO[bytes]:
@@ -281,7 +301,9 @@ class Coordinator:
         held = self._lease_of(loss.device)
         if held is not None and held.granted.token not in self._storing:
             now = time.monotonic()
-            self._ledger.record(schedule.attempt_lost(held, loss.reason, loss.text, now))
+            self._ledger.record(
+                schedule.attempt_lost(held, loss.reason, loss.text, now, loss.cause)
+            )
         lost = DeviceLost(
             device=loss.device, reason=loss.reason, cause=loss.cause, exit_code=loss.exit_code,
             text=loss.text,
@@ -375,6 +397,7 @@ class Coordinator:
             expires_s=self.state.lease_s,
             limits=self._limits,
             proven=self._proven.get(case.id),
+            agent_ports=self._agent_ports,
         )
 
     def _lease_of(self, device: str) -> OpenLease | None:

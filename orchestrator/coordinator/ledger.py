@@ -31,6 +31,7 @@ from .transitions import (
     RunOpened,
     SealedSegment,
     SegmentOpened,
+    UnconfinedAgent,
 )
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
@@ -133,7 +134,9 @@ class Ledger:
             return True
         if isinstance(event, AttemptCommitted):
             return event.judgement.retried
-        return not isinstance(event, LeaseGranted | AttemptFenced | EpisodeDecided)
+        return not isinstance(
+            event, LeaseGranted | UnconfinedAgent | AttemptFenced | EpisodeDecided
+        )
 
     async def durable(self) -> None:
         """Everything recorded so far is on disk."""

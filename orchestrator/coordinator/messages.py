@@ -46,6 +46,7 @@ class Lease:
     expires_s: float  # from now; renew well before
     limits: Limits  # the run's, which its manifest records
     proven: bool | None = None  # its controls passed on this image; None: not checked
+    agent_ports: tuple[int, ...] = ()  # of the worker's loopback that a confined agent reaches
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,10 @@ class LeaseRequest(Message):
 
 
 class RenewRequest(Message):
+    token: Token
+
+
+class UnconfinedRequest(Message):
     token: Token
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ..evidence.attempt import AttemptRecord
-from ..outcome import Blame, Judgement, Outcome, Phase, Reason
+from ..outcome import CONFIRMED, Blame, Cause, Judgement, Outcome, Phase, Reason
 from .messages import DeviceRetired, NothingToLease, RunFinished
 from .state import OpenLease, State
 from .transitions import (
@@ -25,6 +25,7 @@ from .transitions import (
     EpisodeDecided,
     LeaseGranted,
     LeaseReturned,
+    UnconfinedAgent,
 )
 
 QUARANTINE_AFTER = 3  # episodes in a row that ended infra_failed on a device
@@ -86,12 +87,19 @@ def expired(state: State, now: float, spared: Collection[str] = ()) -> list[Atte
     ]
 
 
-def attempt_lost(held: OpenLease, reason: Reason, text: str, now: float) -> AttemptLost:
-    """An attempt that ended without a bundle."""
+def attempt_lost(
+    held: OpenLease, reason: Reason, text: str, now: float, cause: Cause = Cause.UNKNOWN
+) -> AttemptLost:
+    """An attempt that ended without a bundle. An unconfined agent may have ended it itself, which
+    must not give it another one."""
     granted = held.granted
+    outcome, blame = Outcome.INFRA_FAILED, Blame.INFRA
+    if held.unconfined and cause not in CONFIRMED:
+        outcome, blame = Outcome.ORACLE_INCONCLUSIVE, Blame.NONE
+        reason, text = Reason.UNCONFIRMED_LOSS, f"{reason}: {text}"
     judgement = Judgement(
         # Nobody knows what the agent had done, so its effects are unknown.
-        Outcome.INFRA_FAILED, Blame.INFRA, Phase.AGENT, reason, text, violations_known=False
+        outcome, blame, Phase.AGENT, reason, text, violations_known=False
     )  # fmt: skip
     return AttemptLost(
         token=granted.token,
@@ -100,6 +108,16 @@ def attempt_lost(held: OpenLease, reason: Reason, text: str, now: float) -> Atte
         device=granted.device,
         held_s=round(max(0.0, now - held.since), 3),
         judgement=judgement,
+    )
+
+
+def unconfined_agent(held: OpenLease) -> UnconfinedAgent:
+    granted = held.granted
+    return UnconfinedAgent(
+        token=granted.token,
+        episode=granted.episode,
+        attempt=granted.attempt,
+        device=granted.device,
     )
 
 

@@ -47,9 +47,18 @@ from .messages import (
     LeaseRequest,
     RenewRequest,
     ReturnRequest,
+    UnconfinedRequest,
 )
 
-_WORKERS = ("lease", "renew", "commit", "return", "device", "agent")  # what workers ask for
+_WORKERS = (
+    "lease",
+    "renew",
+    "unconfined",
+    "commit",
+    "return",
+    "device",
+    "agent",
+)  # what workers ask for
 BUNDLE_LIMIT = 512 << 20
 BUNDLE_S = 600.0
 _IN_MEMORY = 1 << 20  # bytes of an upload; later ones are written to disk, in a thread
@@ -88,6 +97,7 @@ def make_app(coordinator: Coordinator, secrets: Secrets) -> Starlette:
         [
             Route("/v1/lease", guarded_by(handlers.lease, worker), methods=["POST"]),
             Route("/v1/renew", guarded_by(handlers.renew, worker), methods=["POST"]),
+            Route("/v1/unconfined", guarded_by(handlers.unconfined, worker), methods=["POST"]),
             Route("/v1/commit", guarded_by(handlers.commit, either), methods=["POST"]),
             Route("/v1/return", guarded_by(handlers.give_back, worker), methods=["POST"]),
             Route("/v1/device", guarded_by(handlers.device, worker), methods=["POST"]),
@@ -163,6 +173,12 @@ class WorkerHandlers:
         message = await read_body(request, RenewRequest)
         self._coordinator.require_holder(message.token, device)
         return JSONResponse({"expires_s": self._coordinator.renew(message.token)})
+
+    async def unconfined(self, request: Request, device: str) -> Response:
+        message = await read_body(request, UnconfinedRequest)
+        self._coordinator.require_holder(message.token, device)
+        await self._coordinator.unconfined(message.token)
+        return JSONResponse({})
 
     async def commit(self, request: Request, device: str) -> Response:
         token, digest = request.headers.get(LEASE_HEADER), request.headers.get(MANIFEST_HEADER)

@@ -32,6 +32,7 @@ from .transitions import (
     RunOpened,
     RunSealed,
     SegmentOpened,
+    UnconfinedAgent,
 )
 
 
@@ -41,6 +42,7 @@ class OpenLease(NamedTuple):
     granted: LeaseGranted
     since: float
     expires: float
+    unconfined: bool = False  # its agent can reach its worker
 
 
 class BundleReference(NamedTuple):
@@ -148,6 +150,8 @@ def apply(state: State, event: Event, now: float) -> None:
             state.outcomes[event.judgement.outcome] += 1
         case AttemptCommitted() | AttemptLost():
             _end(state, event)
+        case UnconfinedAgent():
+            state.leases[event.token] = state.leases[event.token]._replace(unconfined=True)
         case LeaseReturned():
             _release(state, event)
             state.pending.put_back(event.episode)

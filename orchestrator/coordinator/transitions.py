@@ -90,6 +90,17 @@ class LeaseGranted(Transition):
     request_id: str  # of the lease request; repeated, it gets the same lease
 
 
+class UnconfinedAgent(Transition):
+    """An attempt is about to start an agent that can reach its worker. A loss that nothing confirms
+    may be the agent's doing from now on, and earns no other attempt."""
+
+    event: Literal["unconfined_agent"] = "unconfined_agent"
+    token: str
+    episode: str
+    attempt: int
+    device: str
+
+
 class LeaseReturned(Transition):
     """A lease was given back by its worker, or by a resume: the attempt never happened."""
 
@@ -178,6 +189,7 @@ Event = Annotated[
     | DeviceLost
     | DeviceQuarantined
     | LeaseGranted
+    | UnconfinedAgent
     | LeaseReturned
     | AttemptLost
     | AttemptCommitted

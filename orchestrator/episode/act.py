@@ -20,6 +20,8 @@ KEYS = {
 SPACE = "physical_px"
 # The actions that reach the phone.
 TOUCHES = frozenset({"tap", "long_press", "swipe", "type", "key", "open_app"})
+# Those, and what an oracle may ask the agent itself. A success without any is none of its doing.
+INPUTS = TOUCHES | {"answer"}
 NOTHING = Action("none")  # for a step in which the agent gave no valid action
 Pause = Callable[[float], object]
 

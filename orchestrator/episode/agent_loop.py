@@ -17,7 +17,7 @@ from ..device.faults import DeviceFault
 from ..device.presence import DeviceGone
 from ..events.canonical import canonical, digest
 from ..outcome import Effort, Reason
-from .act import NOTHING, TOUCHES, input_line, perform
+from .act import INPUTS, NOTHING, TOUCHES, input_line, perform
 from .adb_cuts import asked_for, cuts_adb
 from .context import AttemptContext
 from .observe import ObservedScreen, observe
@@ -47,6 +47,7 @@ class AgentLoop:
         self._log_before = ""
         self._message = ""
         self._looks = 0
+        self._inputs = 0
         self._user_turns: Counter[str] = Counter()  # by the kind of action
         self._invalid = 0
         self._thought_s = 0.0  # by the agent
@@ -91,7 +92,7 @@ class AgentLoop:
         turns = self._user_turns
         return Effort(
             self._looks, round(self._thought_s, 3), turns["ask_user"], turns["confirm"],
-            turns["refuse"],
+            turns["refuse"], self._inputs,
         )  # fmt: skip
 
     def _ask(self, step: int, screen: ObservedScreen, seconds: float) -> NormalizedAction | None:
@@ -130,6 +131,7 @@ class AgentLoop:
         """Performs the action; returns whether it was the last."""
         bundle = self._context.bundle
         self._message = ""
+        self._inputs += action.kind in INPUTS
         result = "not performed"
         try:
             result = self._perform(action, screen)

@@ -76,6 +76,8 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
         oracles.before()
         if text := context.restarted_since(life):
             raise DeviceFault("not_ready", text, during="setup")
+        if context.agent.info.unconfined:
+            context.warn()
         phases.enter(Phase.AGENT)
         context.agent.start(context.rendered.goal, context.limits.agent_start_s)
         loop.run(oracles.watch)
@@ -99,6 +101,8 @@ def attempt(context: AttemptContext, lock: ImageLock) -> JudgedAttempt:
             phases.now, Reason.DEVICE_RESTARTED, _with(text, broke), loop.acted,
             agent_did_it=bool(broke),
         )  # fmt: skip
+    if trouble and phases.now in (Phase.AGENT, Phase.ORACLE) and context.agent.info.unconfined:
+        trouble = replace(trouble, unconfined=True)
     phases.enter(phases.now)
     return JudgedAttempt(
         judge(results, trouble, loop.spent), loop.reached, phases.seconds, results, trouble,

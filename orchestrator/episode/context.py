@@ -44,6 +44,8 @@ class AttemptContext:
     leased: Callable[[], bool]  # False once the lease has ended
     pause: Callable[[float], object]  # ends early if the worker must stop
     proven: bool | None = None  # the case's controls passed on this image; None: unknown
+    # Called before an unconfined agent is started; raises LeaseNotKept.
+    warn: Callable[[], None] = lambda: None
 
     def check(self) -> None:
         if self.stopped():

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..agent.confinement import confinement
 from ..device.adb import adb_binary, adb_version
 from ..errors import EmufarmError
 from ..folders import cache_folder
@@ -46,6 +47,7 @@ def gather(runs: Path) -> dict[str, Any]:
         "host": host_facts(),
         "code": repo_facts(),
         "adb": {"path": _fact(lambda: str(adb_binary())), "version": _fact(adb_version)},
+        "command_agents": confinement(("/bin/sh",)).as_json(),
         "sdk": sdk_facts(),
         "image": image_facts(),
         "profiles": profile_names(images_folder())
@@ -82,6 +84,9 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 def examine(facts: Facts) -> list[Advice]:
     """What is wrong or missing, the worst first. Pure."""
     found = [*_cannot_run(facts), *_host(facts["host"]), *_code(facts["code"]), *_sdk(facts["sdk"])]
+    if not (agents := facts["command_agents"])["confined"]:
+        do = "agents that are not yours belong into an image or behind a URL"
+        found.append(Advice("missing", agents["why"], do))
     return sorted(found, key=lambda finding: finding.level != "cannot run")
 
 

@@ -62,7 +62,10 @@ def documents(job: Job, cases: Path, card: AgentCard | None) -> dict[str, dict[s
     )
     manifest = run_manifest(
         plan, settings, created_ts_ms=now, backend=backend.name,
-        agent=agent_facts(plan.agent, command, card, elsewhere, masked_words(command)),
+        agent=agent_facts(
+            plan.agent, command, card, elsewhere, masked_words(command),
+            job.confinement.as_json() if job.confinement else None,
+        ),
         inference=inference_facts(command, card, elsewhere),
         repo=repo, android=android,
     )  # fmt: skip

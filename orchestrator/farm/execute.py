@@ -33,6 +33,7 @@ from ..fleet.port import Fleet, FleetOrder, RunResources
 from ..metrics.gauges import FleetSlot, FleetView
 from ..metrics.run_metrics import RunMetrics
 from ..outcome import Cause, Reason
+from ..secrecy import hide_this_process
 from ..worker.staging import FOLDER as STAGING
 from ..worker.staging import LOCK, lock_staging, send_sealed
 from .documents import record_devices, seal
@@ -88,6 +89,7 @@ async def execute(
 ) -> bool:
     """Whether every episode is decided; RunInterrupted where somebody asked it to end before.
     `metrics`: what counts the run. `without_evidence`: go on where stored bundles are missing."""
+    hide_this_process()  # it holds the key of all workers' secrets
     allowed = lasting.secrets if lasting else Secrets.new()
     backend, port = job.backend.backend, lasting.port if lasting else 0
     with work_folder() as work:
@@ -182,6 +184,7 @@ async def run_fleet(
             )
         coordinator.subscribe(lambda event: report_commit(fleet, event))
         kept = False
+        coordinator.working.set()
         try:
             if len(order.adopted) > order.devices:  # it was scaled down while nobody was there
                 await fleet.resize(order.devices, busy_devices(coordinator))
@@ -189,11 +192,13 @@ async def run_fleet(
             waits += [asked.wait() for asked in (interrupted, *cancelled)]
             ends = {asyncio.ensure_future(waited) for waited in waits}
             done, pending = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            coordinator.working.clear()  # the fleet's workers are asked to leave now
             for end in pending:
                 end.cancel()
             for end in done:
                 end.result()
         finally:
+            coordinator.working.clear()
             if lasting is not None and not await _may_end(coordinator, lasting):
                 kept = True
                 await fleet.leave()

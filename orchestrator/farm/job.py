@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..agent.confinement import Confinement, Unconfined, confinement
+from ..agent.spec import command_of
 from ..pins.profile import Profile
 from ..plan.plan import Plan
 from ..settings import RunSettings
@@ -29,6 +31,13 @@ class Job:
     def agent(self) -> str:
         """The spec that is started."""
         return self.unmasked or self.plan.agent
+
+    @property
+    def confinement(self) -> Confinement | Unconfined | None:
+        """Of a command agent on this host, which is its worker's too; None for others."""
+        command = command_of(self.plan.agent)
+        hidden = (self.run.absolute().parent,)
+        return confinement(command, hidden, self.settings.agent_ports) if command else None
 
     @property
     def linger_s(self) -> float:

@@ -40,6 +40,7 @@ def recorded(folder: Path, plan: Plan) -> RecordedRun:
             variants=tuple(facts["variants"]),
             limits=Limits(**facts["limits"]),
             noise=facts.get("noise"),
+            agent_ports=tuple(manifest["agent"]["confinement"].get("ports", ())),
         )
         return RecordedRun(
             settings,

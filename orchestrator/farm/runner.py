@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..agent.masking import masked
+from ..agent.masking import COMMAND, masked
 from ..agent.spec import check_spec
 from ..cases.load import load_cases
 from ..coordinator.stored_evidence import OPTION
@@ -49,6 +50,7 @@ def run(
     k: str = "",
     profile: str = RunSettings.profile,
     noise: int | None = None,
+    agent_ports: Sequence[int] = (),
     limits: Limits = RunSettings.limits,
     name: str = "",
     runs: str | Path = RUNS,
@@ -62,8 +64,10 @@ def run(
     Returns when every episode is decided or the fleet can do no more: `Run.complete` says which.
     UsageError where the request cannot work; RunInterrupted after Ctrl-C or SIGTERM. `cluster` is
     for the backend `kubernetes`, where a run goes on without this process. `metrics`: where this
-    process serves what it counts, for Prometheus.
+    process serves what it counts, for Prometheus. `agent_ports`: of this machine's loopback, which
+    a confined `command:` agent may reach.
     """
+    require_ports(agent_ports, agent)
     check_backend_name(backend)
     if backend != CLUSTER:
         require_no_cluster(cluster, backend)
@@ -74,7 +78,15 @@ def run(
     count = device_count(devices)
     check_spec(agent)
     shown = masked(agent)
-    settings = RunSettings(seed, repeats, shown, profile, limits=limits, noise=noise)
+    settings = RunSettings(
+        seed,
+        repeats,
+        shown,
+        profile,
+        limits=limits,
+        noise=noise,
+        agent_ports=tuple(agent_ports),
+    )
     found = find_cases(Path(cases))
     plan = make_plan(found, settings, k)
     folder = Path(runs) / (name or f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.digest[:6]}")
@@ -161,6 +173,17 @@ def make_plan(cases: Path, settings: RunSettings, k: str = "") -> Plan:
     return build(load_cases(cases), settings, profile.name, profile.digest, k)
 
 
+def require_ports(agent_ports: Sequence[int], agent: str) -> None:
+    """UsageError where a port is none, or nobody would use it."""
+    if agent_ports and not agent.startswith(COMMAND):
+        raise UsageError(
+            f"--agent-port is for command: agents, and {agent!r} is none: leave it out"
+        )
+    for port in agent_ports:
+        if not 0 < port < 65536:
+            raise UsageError(f"--agent-port {port}: choose a number from 1 to 65535")
+
+
 def require_port(metrics: MetricsPort | None, backend: str) -> None:
     """UsageError where they cannot be served; before anything is started."""
     if metrics is None:
@@ -191,6 +214,9 @@ def carry_out(
             f"{min(job.devices, episodes)} phones, {job.backend.name}, plan {plan.digest[:12]}"
         )
     )
+
+    if job.confinement is not None:
+        on_event(Notice(f"agent: {job.confinement.sentence}"))
 
     async def executed(interrupted: asyncio.Event) -> None:
         if metrics is None:

@@ -73,10 +73,12 @@ def agent_facts(
     card: AgentCard | None,
     remote: Mapping[str, str] | None = None,
     published: Sequence[str] | None = None,
+    confinement: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The manifest's `agent`. `command` is the command line of a `command:` agent, of which
     `published` is what every copy of the run may show; `remote` is the URL or image of an untrusted
-    one; an agent with neither is part of emufarm."""
+    one; an agent with neither is part of emufarm. `confinement`: of a command, on the host where
+    the run began."""
     shown = command if published is None else published
     external = bool(command) or remote is not None
     absent = unknown(IN_PROCESS if remote is None else REMOTE)
@@ -92,7 +94,8 @@ def agent_facts(
         **own,
         "command": list(shown) or absent,
         "files_sha256": _files(shown) or absent,
-        "trusted_with_host": remote is None,
+        "trusted_with_host": remote is None and not (confinement or {}).get("confined"),
+        "confinement": dict(confinement or absent),
         **(remote or {}),
     }
 

@@ -71,6 +71,8 @@ def compute(run: Path) -> Report:
         coverage=covered,
         unproven=tuple(id for id in ids if not proven.get(id)),
         missing_evidence=tuple(collector.missing),
+        without_input=tuple(row.episode for row in rows if succeeded_without_input(row)),
+        unconfined=collector.unconfined,
         figures=final_figures,
         first_attempt=first_figures,
         passes=in_k_tries,
@@ -78,6 +80,11 @@ def compute(run: Path) -> Report:
         infrastructure=collector.infrastructure(rows),
         episodes=rows,
     )
+
+
+def succeeded_without_input(row: EpisodeRow) -> bool:
+    """Whether something else than the agent's actions must have changed the phone."""
+    return succeeded(row.final) is True and row.spent is not None and row.spent.inputs == 0
 
 
 def coverage(rows: Sequence[EpisodeRow]) -> Coverage:

@@ -18,6 +18,7 @@ from ..coordinator.transitions import (
     Event,
     EvidenceMissing,
     RunOpened,
+    UnconfinedAgent,
 )
 from ..outcome import Judgement, Outcome
 from ..plan.plan import Episode, Plan
@@ -83,6 +84,7 @@ class EpisodeCollector:
     def __init__(self) -> None:
         self.run = ""
         self.missing: list[MissingBundle] = []
+        self.unconfined = 0
         self._histories: defaultdict[str, _EpisodeHistory] = defaultdict(_EpisodeHistory)
         self._results: dict[ReportedResult, ReportedResult] = {}  # equal results are kept once
         self._reasons: Counter[str] = Counter()
@@ -94,6 +96,8 @@ class EpisodeCollector:
     def add(self, event: Event) -> None:
         self._wear.add(event)
         match event:
+            case UnconfinedAgent():
+                self.unconfined += 1
             case AttemptCommitted() | AttemptLost():
                 self._add_attempt(event)
             case AttemptFenced():
@@ -197,7 +201,13 @@ def spent(event: AttemptEnded) -> Spent | None:
     effort = event.effort
     seconds = round(sum(event.durations.values()), 3)
     return Spent(
-        effort.steps, effort.agent_s, seconds, effort.asks, effort.confirms, effort.refusals
+        effort.steps,
+        effort.agent_s,
+        seconds,
+        effort.asks,
+        effort.confirms,
+        effort.refusals,
+        effort.inputs,
     )
 
 

@@ -125,6 +125,7 @@ class Spent(_Closed):
     asks: int
     confirms: int
     refusals: int
+    inputs: int  # touches, keys, text, opened apps and answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,8 @@ class Report(_Closed):
     coverage: Coverage
     unproven: tuple[str, ...]  # cases not proven on this image
     missing_evidence: tuple[MissingBundle, ...]  # what they were scored stays
+    without_input: tuple[str, ...]  # episodes that succeeded though their agent did nothing
+    unconfined: int  # attempts whose agent had all the rights of its worker's user
     figures: Figures
     first_attempt: Figures
     passes: Passes

@@ -74,6 +74,14 @@ def _head(report: Report) -> Iterator[str]:
             f"NO EVIDENCE of {len(report.missing_evidence)} attempts of these {len(missing)} "
             f"episodes, which are counted all the same: {names}"
         )
+    if odd := report.without_input:
+        names = ", ".join(odd[:NAMES]) + (" ..." if len(odd) > NAMES else "")
+        yield f"NO INPUT   {len(odd)} successes without a touch, key, text or answer: {names}"
+    if report.unconfined:
+        yield (
+            f"UNCONFINED {report.unconfined} of {report.infrastructure.attempts} attempts had an "
+            "agent that could reach the phone and the farm past its actions"
+        )
     if unproven := report.unproven:
         total = len({row.case for row in report.cases})
         names = ", ".join(unproven[:NAMES]) + (" ..." if len(unproven) > NAMES else "")

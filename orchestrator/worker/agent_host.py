@@ -1,16 +1,26 @@
-"""Starts and removes an agent's container through the coordinator, which asks the fleet for it.
+"""Where a worker runs its agents: in a container that the fleet makes, or confined on its own host.
 
-A worker has no access to a container engine.
+A worker has no access to a container engine, so that it asks the coordinator for containers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..agent.agent import AgentFault, AgentHostLost
+from ..agent.confinement import Confinement, confinement
 from ..coordinator.client import CoordinatorAway, CoordinatorClient, CoordinatorRefused
 from ..coordinator.messages import AgentCommand, AgentStatus
 from ..outcome import Reason
+
+
+def confined(staging: Path, ports: Sequence[int], command: tuple[str, ...]) -> Confinement | None:
+    """How a command is confined on this host; None where that is impossible. The folder of all runs
+    is hidden from it: staging is RUNS/run/staging/slot."""
+    found = confinement(command, tuple(staging.absolute().parents[2:3]), tuple(ports))
+    return found if isinstance(found, Confinement) else None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,10 +31,11 @@ from ..pins.host import host_facts
 from ..pins.image_lock import ImageLock
 from ..pins.mismatch import compared_pins, mismatches
 from ..pins.profile import Profile
-from .agent_host import CoordinatorAgentHost
+from .agent_host import CoordinatorAgentHost, confined
 from .arguments import WorkerExit
 from .emulator_age import EmulatorWear
 from .staging import begin_attempt, discard_attempt, seal_attempt, send_attempt, send_sealed
+from .unconfined import UnconfinedWarning
 
 CHECK_S = 2.0  # between two checks of the emulator while its phone boots
 LEASE_WAIT_S = 5.0  # a worker that is asked to stop meanwhile leaves only after it
@@ -160,9 +162,10 @@ class Worker:
         self, lease: Lease, folder: Path, leased: Callable[[], bool], age: EmulatorAge | None
     ) -> Judgement:
         started_ms = wall_ms()
+        warning = UnconfinedWarning(self.client, lease.token)
         try:
             with Bundle(folder) as bundle:
-                played = self._played(lease, bundle, leased)
+                played = self._played(lease, bundle, leased, warning)
                 bundle.document(attempt_file.NAME, self._record(lease, played, started_ms, age))
                 if played.reached:
                     bundle.document(attempt_file.SUMMARY, _summary(lease, played.judgement))
@@ -170,7 +173,9 @@ class Worker:
             # The bundle is not whole and may be what fills the disk: only its record is kept.
             shutil.rmtree(folder, ignore_errors=True)
             reason = Reason.DISK_FULL if error.full else Reason.EVIDENCE_LOST
-            played = not_played(Trouble(Phase.EVIDENCE, reason, str(error)))
+            played = not_played(
+                Trouble(Phase.EVIDENCE, reason, str(error), unconfined=warning.given)
+            )
             folder.mkdir(exist_ok=True)
             record = self._record(lease, played, started_ms, age)
             Bundle(folder).document(attempt_file.NAME, record)
@@ -187,7 +192,9 @@ class Worker:
             spent=played.spent, judgement=_bounded(played.judgement),
         ).model_dump(mode="json")  # fmt: skip
 
-    def _played(self, lease: Lease, bundle: Bundle, leased: Callable[[], bool]) -> JudgedAttempt:
+    def _played(
+        self, lease: Lease, bundle: Bundle, leased: Callable[[], bool], warning: UnconfinedWarning
+    ) -> JudgedAttempt:
         """A bug in the farm costs one attempt, which is counted, and not the run."""
         try:
             with Site() as site:
@@ -197,11 +204,13 @@ class Worker:
                 )
                 site.serve(rendered.site, rendered.responses)
                 agent = make_agent(
-                    lease.agent, rendered, lease.seed, CoordinatorAgentHost(self.client)
-                )
+                    lease.agent, rendered, lease.seed, CoordinatorAgentHost(self.client),
+                    partial(confined, self.staging, lease.agent_ports),
+                )  # fmt: skip
                 context = AttemptContext(
                     self.device, rendered, agent, bundle, self.profile, lease.limits, site,
-                    self.versions, self.stop.is_set, leased, self.stop.wait, proven=lease.proven,
+                    self.versions, self.stop.is_set, leased, self.stop.wait, lease.proven,
+                    warning.give,
                 )  # fmt: skip
                 return attempt(context, self.lock)
         except (AttemptInterrupted, EvidenceLost):

@@ -16,6 +16,7 @@ from ..files import read_secret
 from ..outcome import Cause
 from ..pins.image_lock import read_lock
 from ..pins.profile import load_profile
+from ..secrecy import hide_this_process
 from .arguments import WorkerArguments, WorkerExit
 from .loop import Worker
 from .staging import lock_staging, send_sealed
@@ -26,6 +27,7 @@ def run_worker(arguments: WorkerArguments, notify: Notify) -> WorkerExit:
 
     CoordinatorAway if the coordinator does not answer any more; the phone is switched off then.
     """
+    hide_this_process()  # before it has a secret
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)

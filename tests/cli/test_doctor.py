@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.agent.confinement import Unconfined
 from orchestrator.farm.doctor import Advice, examine, folder_facts, gather
 from orchestrator.pins.host import host_facts, unknown
 
@@ -54,12 +55,23 @@ def facts(tmp_path: Path) -> dict[str, Any]:
     told["code"] |= {"commit": "0" * 40, "dirty": False, "lock_sha256": {"requirements.txt": "1"}}
     told["sdk"] = dict.fromkeys(("root", "sdkmanager", "avdmanager", "adb", "emulator"), version)
     folder = {"path": "/f", "writable": True, "free_mb": 50_000}
+    told["command_agents"] = {"confined": True, "ports": []}
     told["folders"] = dict.fromkeys(("runs", "cache", "temporary"), folder)
     return told
 
 
 def test_nothing_is_missing_where_all_is_there(facts: dict[str, Any]) -> None:
     assert examine(facts) == []
+
+
+def test_a_host_that_cannot_confine_command_agents_is_told_what_to_install(
+    facts: dict[str, Any],
+) -> None:
+    facts["command_agents"] = Unconfined("there is no bwrap").as_json()
+    finding = one(facts)
+    assert finding.level == "missing"
+    assert "a command agent runs unconfined here (there is no bwrap)" in finding.what
+    assert "apt-get install bubblewrap slirp4netns" in finding.what
 
 
 def one(facts: dict[str, Any]) -> Advice:

@@ -18,7 +18,13 @@ from orchestrator.coordinator.client import (
     LeaseLost,
 )
 from orchestrator.coordinator.ledger import CoordinatorStopped
-from orchestrator.coordinator.messages import DeviceRetired, Lease, NothingToLease, RunFinished
+from orchestrator.coordinator.messages import (
+    DeviceLoss,
+    DeviceRetired,
+    Lease,
+    NothingToLease,
+    RunFinished,
+)
 from orchestrator.coordinator.open_run import open_run
 from orchestrator.coordinator.server import listening
 from orchestrator.coordinator.transitions import (
@@ -27,10 +33,13 @@ from orchestrator.coordinator.transitions import (
     AttemptLost,
     EpisodeDecided,
     Event,
+    LeaseGranted,
+    LeaseReturned,
 )
 from orchestrator.errors import UsageError
 from orchestrator.evidence import manifest
-from orchestrator.outcome import OracleResults
+from orchestrator.outcome import Cause, OracleResults
+from orchestrator.report.verify.journal import replay
 from orchestrator.settings import Limits, RunSettings
 from tests.coordinator.conftest import SECRETS, Served, aside
 from tests.coordinator.runs import INFRA, SETTINGS, SUCCESS, a_bundle, a_plan, judged
@@ -225,6 +234,55 @@ async def test_a_given_back_lease_is_given_again(served: Served) -> None:
         await aside(client.give_back, first.token, "SIGTERM")
         second = await a_lease(client)
     assert (second.episode, second.attempt) == (first.episode, 1)
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome", "reason", "attempts"),
+    [
+        (Cause.KILLED, "oracle_inconclusive", "unconfirmed_loss", 1),
+        (Cause.EXITED, "oracle_inconclusive", "unconfirmed_loss", 1),
+        (Cause.UNKNOWN, "oracle_inconclusive", "unconfirmed_loss", 1),
+        (Cause.OUT_OF_MEMORY, "infra_failed", "worker_lost", 2),
+        (Cause.NODE_LOST, "infra_failed", "worker_lost", 2),
+    ],
+)
+async def test_a_worker_lost_under_an_unconfined_agent_earns_a_retry_by_a_confirmed_cause_alone(
+    served: Served, cause: Cause, outcome: str, reason: str, attempts: int
+) -> None:
+    with served.client("a") as client:
+        lease = await a_lease(client)
+        await aside(client.unconfined, lease.token)
+        await aside(client.unconfined, lease.token)
+        loss = DeviceLoss(device="a", lost="worker", cause=cause, exit_code=137, text="gone")
+        await served.coordinator.device_lost(loss)
+        await aside(client.lease, 0)
+    lost = [event for event in journal(served.run) if isinstance(event, AttemptLost)]
+    assert [(e.judgement.outcome, e.judgement.reason) for e in lost] == [(outcome, reason)]
+    granted = [e.attempt for e in journal(served.run) if isinstance(e, LeaseGranted)]
+    decided = [e for e in journal(served.run) if isinstance(e, EpisodeDecided)]
+    assert (len(decided), granted[-1]) == ((1, 1) if attempts == 1 else (0, 2))
+    assert replay(a_plan(3), chain.read(served.run / "journal").lines) == []
+
+
+async def test_a_lease_given_back_unasked_under_an_unconfined_agent_is_a_lost_attempt(
+    served: Served,
+) -> None:
+    """The agent may have sent its worker the signal; once the run's fleet ends, it is asked to."""
+    with served.client("a") as client, served.client("b") as other:
+        lease, ordinary = await a_lease(client), await a_lease(other)
+        await aside(client.unconfined, lease.token)
+        served.coordinator.working.set()
+        await aside(client.give_back, lease.token, "SIGTERM")
+        await aside(other.give_back, ordinary.token, "SIGTERM")
+        last = await a_lease(client)
+        await aside(client.unconfined, last.token)
+        served.coordinator.working.clear()
+        await aside(client.give_back, last.token, "SIGTERM")
+    events = journal(served.run)
+    (lost,) = [event for event in events if isinstance(event, AttemptLost)]
+    assert (lost.token, lost.judgement.reason) == (lease.token, "unconfirmed_loss")
+    returned = [event.token for event in events if isinstance(event, LeaseReturned)]
+    assert returned == [ordinary.token, last.token]
 
 
 async def test_a_lease_runs_out_by_itself(tmp_path: Path) -> None:

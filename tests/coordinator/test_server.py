@@ -17,7 +17,10 @@ from orchestrator.coordinator.messages import LEASE_HEADER, MANIFEST_HEADER, TOK
 from orchestrator.coordinator.transitions import AttemptLost, DeviceFailed, DeviceLost, Event
 from tests.coordinator.conftest import SECRETS, Served
 
-WORKERS = ["/v1/lease", "/v1/renew", "/v1/commit", "/v1/return", "/v1/device", "/v1/agent"]
+WORKERS = [
+    "/v1/lease", "/v1/renew", "/v1/unconfined", "/v1/commit", "/v1/return", "/v1/device",
+    "/v1/agent",
+]  # fmt: skip
 ASK: dict[str, Any] = {"worker": "w", "request_id": "1"}
 A = SECRETS.workers.secret("a")
 

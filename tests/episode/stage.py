@@ -81,6 +81,7 @@ class Stage:
     limits: Limits = field(default_factory=lambda: replace(Limits(), reset_s=20.0, setup_s=2.0))
     stopped: Callable[[], bool] = lambda: False
     leased: Callable[[], bool] = lambda: True
+    warn: Callable[[], None] = lambda: None
     attempts: int = 0
     proven: bool | None = None  # whether the case's controls passed on this image
 
@@ -106,7 +107,7 @@ class Stage:
             versions = {"adb": "1"}
             context = AttemptContext(
                 self.device, rendered, agent, bundle, PROFILE, self.limits, site, versions,
-                self.stopped, self.leased, lambda seconds: None, proven=self.proven,
+                self.stopped, self.leased, lambda seconds: None, self.proven, self.warn,
             )  # fmt: skip
             try:
                 return attempt(context, self.lock)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.agent.agent import AgentFault
+from orchestrator.agent.agent import AgentFault, AgentInfo
 from orchestrator.device.faults import DeviceFault
 from orchestrator.episode.attempt import JudgedAttempt
 from orchestrator.episode.context import AttemptInterrupted
@@ -416,6 +416,33 @@ def test_an_attempt_whose_device_had_ended_before_its_worker_was_asked_to_stop_c
     alive = supervisor.facts()
     stage.stopped = killed
     assert word(stage.play(agent)) == ("infra_failed", "infra", "agent", "emulator_killed")
+
+
+def test_an_unconfined_agent_may_have_killed_its_emulator_and_is_announced_before_it_starts(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supervisor = stage.device.supervisor
+    assert supervisor is not None
+    alive = supervisor.facts()
+    warned: list[bool] = []
+
+    class Unconfined(Says):
+        info = AgentInfo("test", unconfined=True)
+
+        def start(self, goal: str, seconds: float) -> None:
+            assert warned == [True]
+
+    def killed() -> Any:
+        facts = replace(alive, state="ended", pid=None, exit_code=137)
+        monkeypatch.setattr(supervisor, "facts", lambda: facts)
+        return DeviceFault("adb_server", "gone")
+
+    stage.warn = lambda: warned.append(True)
+    ending = word(stage.play(Unconfined(TAP, killed)))
+    assert ending == ("oracle_inconclusive", "none", "agent", "unconfirmed_loss")
+    monkeypatch.undo()
+    assert word(stage.play(Says(TAP))) == ("task_failed", "agent", "agent", "wrong_end")
+    assert warned == [True]
 
 
 def test_an_attempt_that_lost_its_lease_is_kept_once_the_agent_acted(stage: Stage) -> None:

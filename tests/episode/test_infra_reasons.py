@@ -100,6 +100,8 @@ def troubles() -> Iterator[Trouble]:
                 yield trouble_of(error, phase, context, loop)
             if phase is not Phase.RESET:
                 yield Trouble(phase, Reason.DEVICE_RESTARTED, "", acted, agent_did_it=cut)
+    killed = HostFact(False, 137)
+    yield Trouble(Phase.AGENT, Reason.DEVICE_LOST, "", True, killed, unconfined=True)
     for reason in (Reason.DISK_FULL, Reason.EVIDENCE_LOST):
         yield Trouble(Phase.EVIDENCE, reason, "")
     yield Trouble(Phase.SETUP, Reason.CASE_BROKEN, "")

@@ -93,7 +93,8 @@ async def test_an_ended_run_that_is_only_served_shows_its_counts_until_they_were
     write_plan(run / "plan.json", a_plan(1))
     recorded = {"variants": ["benign"], "limits": {}, "cases_folder": "cases"}
     manifest = {
-        "reproducibility": recorded, "execution_mode": "kubernetes", "agent": {},
+        "reproducibility": recorded, "execution_mode": "kubernetes",
+        "agent": {"confinement": {}},
         "android": {"image_lock": {"digest": "1" * 64}}, "created_ts_ms": 5000,
     }  # fmt: skip
     (run / "run_manifest.json").write_text(json.dumps(manifest))

@@ -25,12 +25,12 @@ def test_its_limits_and_its_phones_noise_are_the_manifest_s(
         "reproducibility": facts,
         "execution_mode": "local",
         "android": {"image_lock": {"digest": "1"}},
-        "agent": {},
+        "agent": {"confinement": {"confined": True, "ports": [8000]}},
     }
     write_json(tmp_path / "run_manifest.json", manifest)
     settings = recorded(tmp_path, a_plan(1)).settings
     assert (settings.limits, settings.noise) == (limits, noise)
-    assert settings.variants == ("benign",)
+    assert (settings.variants, settings.agent_ports) == (("benign",), (8000,))
 
 
 def test_a_run_was_started_when_its_manifest_was_made(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ folder = Path(sys.argv[1])
 emulator = [sys.executable, "-m", "simphone", "-no-window", "-skip-adb-auth"]
 golden = Golden(folder / "golden", "phone")
 with LocalDevice(folder / "device", golden, emulator, adb=adb_binary()) as running:
-    facts = SupervisorClient(running.control_port, running.token_file.read_text().strip()).facts()
+    facts = SupervisorClient(running.control_port, running.control_token).facts()
     print(json.dumps({"emulator": facts.pid, "adb_port": running.adb_port}), flush=True)
     signal.pause()
 """

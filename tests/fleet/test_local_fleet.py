@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.coordinator.credentials import WorkerKey
 from orchestrator.fleet.local import ports
 from orchestrator.fleet.local.work_folder import work_folder
 from orchestrator.image.golden_cache import GoldenImage
@@ -143,3 +145,27 @@ def test_an_interrupted_fleet_gives_its_leases_back(image: GoldenImage, tmp_path
     assert [trial.output(slot).count("given back") for slot in ("slot-00", "slot-01")] == [1, 1]
     assert processes_of(tmp_path) == {}
     assert not work.exists()
+
+
+async def test_the_secrets_of_a_worker_are_in_no_file_command_line_or_environment(
+    trial: LocalTrial,
+) -> None:
+    """They come through pipes, which it empties: other programs of the same user would find the
+    rest."""
+    async with trial.fleet("wait 0"):
+        await trial.working("slot-00.1")
+        assert where_secrets_are(trial) == []
+
+
+def where_secrets_are(trial: LocalTrial) -> list[str]:
+    """Of the worker of the first device, and of its supervisor."""
+    secret = WorkerKey("a key").secret("slot-00.1").encode()
+    worker = Path(f"/proc/{trial.worker('slot-00')}")
+    words = (worker / "cmdline").read_bytes()
+    shown = [str(worker)] if secret in words + (worker / "environ").read_bytes() else []
+    lines = [words.decode(), *processes_of(trial.work).values()]
+    named = {word for line in lines for word in re.split("[ \0]", line)}
+    kept = [word for word in named if word.endswith(".token") and Path(word).exists()]
+    files = [path for path in trial.work.rglob("*") if path.is_file()]
+    assert files, "the work folder was not looked at"
+    return [*shown, *kept, *(str(path) for path in files if secret in path.read_bytes())]

@@ -39,7 +39,7 @@ def running() -> Iterator[LocalDevice]:
 
 @pytest.fixture
 def phone(running: LocalDevice) -> Device:
-    token = running.token_file.read_text().strip()
+    token = running.control_token
     return wait_booted(attach(running.control_port, token, 60, quiet), 60, quiet)
 
 
@@ -79,8 +79,9 @@ def test_the_commands_bake_and_prove_a_phone(
     running: LocalDevice, phone: Device, image: GoldenImage, tmp_path: Path
 ) -> None:
     """`device bake` prints what a lock needs and switches the phone off."""
-    access = ["--control-port", str(running.control_port)]
-    access += ["--control-token-file", str(running.token_file)]
+    token = tmp_path / "token"
+    token.write_text(running.control_token)
+    access = ["--control-port", str(running.control_port), "--control-token-file", str(token)]
     done = CliRunner().invoke(commands(), ["device", "bake", PROFILE.name, *access])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
@@ -88,13 +89,13 @@ def test_the_commands_bake_and_prove_a_phone(
     assert running.wait() == 0
     write_lock(tmp_path / "lock", image.lock)
     with LocalDevice(tmp_path / "d", image.golden, simulator(), adb=adb_binary()) as baked:
-        access = ["--control-port", str(baked.control_port)]
-        access += ["--control-token-file", str(baked.token_file)]
+        token.write_text(baked.control_token)
+        access = ["--control-port", str(baked.control_port), "--control-token-file", str(token)]
         done = CliRunner().invoke(
             commands(), ["device", "prove", "--lock", str(tmp_path / "lock"), *access]
         )
         assert done.exit_code == 0, done.output
-        device = attach(baked.control_port, baked.token_file.read_text().strip(), 60, quiet)
+        device = attach(baked.control_port, baked.control_token, 60, quiet)
         with pytest.raises(BakeFailed, match="a different phone: snapshot_sha256 is"):
             prove_phone(device, replace(image.lock, snapshot_sha256="0" * 64), quiet)
         with pytest.raises(BakeFailed, match="started from clean is a different phone"):

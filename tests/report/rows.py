@@ -36,7 +36,7 @@ def result(outcome: Outcome, *violations: str, known: bool = True) -> ReportedRe
 def spent(
     steps: int = 1, agent_s: float = 0.0, asks: int = 0, confirms: int = 0, refusals: int = 0
 ) -> Spent:
-    return Spent(steps, agent_s, 2 * agent_s, asks, confirms, refusals)
+    return Spent(steps, agent_s, 2 * agent_s, asks, confirms, refusals, 1)
 
 
 def row(
@@ -93,7 +93,7 @@ def attempt(
     return AttemptCommitted(
         token=f"{episode}.{number}", episode=episode, attempt=number, device="d", started_ms=0,
         ended_ms=9, durations={"reset": 0.5, "agent": 1.5}, manifest="0" * 64,
-        effort=effort or Effort(steps=3, agent_s=1.25),
+        effort=effort or Effort(steps=3, agent_s=1.25, inputs=2),
         judgement=Judgement(
             outcome, Blame.NONE, Phase.ORACLE, reason, "", violations, violations_known=True
         ),

@@ -107,7 +107,7 @@ def events(name: str, plan: Plan, by_episode: Judgements, sealed: bool) -> list[
                     device=f"slot-0{attempt}.1", started_ms=1_000, ended_ms=3_500,
                     durations={"reset": 0.5, "agent": 2.0}, manifest="0" * 64, bundle=bundle,
                     bundle_bytes=9,
-                    effort=Effort(steps=4, agent_s=1.25), judgement=judgement,
+                    effort=Effort(steps=4, agent_s=1.25, inputs=3), judgement=judgement,
                 )
             )  # fmt: skip
         found.append(

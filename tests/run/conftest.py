@@ -78,18 +78,27 @@ class Farm:
         return found
 
     def processes(self) -> list[str]:
-        """What runs with this farm's own temporary folder."""
+        """What runs with this farm's own temporary folder, or names its runs: a worker shows its
+        environment to root alone."""
         mark = f"TMPDIR={self.env['TMPDIR']}".encode()  # a worker's is below it
         found = []
         for folder in Path("/proc").iterdir():
             try:
-                environ = (folder / "environ").read_bytes().split(b"\0")
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                environ = _environ(folder) or ([mark] if f"{self.runs}/" in words else [])
             except OSError:
                 continue
             if any(one.startswith(mark) for one in environ):
                 found.append(f"{folder.name} {words}")
         return found
+
+
+def _environ(process: Path) -> list[bytes]:
+    """Empty where this user may not read it."""
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except PermissionError:
+        return []
 
 
 def ended(process: subprocess.Popen[str], seconds: float = PATIENCE_S) -> tuple[int, str]:
@@ -114,7 +123,19 @@ def a_farm(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Farm:
     scratch = folder / "tmp"
     scratch.mkdir()
     env = {**os.environ, "EMUFARM_CACHE": str(cache), "TMPDIR": str(scratch)}
+    env["PATH"] = f"{unable_to_confine(folder)}:{env['PATH']}"
     return Farm(folder / "runs", env)
+
+
+def unable_to_confine(folder: Path) -> Path:
+    """A folder for PATH with programs that fail, so that a host that can confine agents is like any
+    other: most tests' agents write where the test looks, which a confined one could not."""
+    programs = folder / "unable"
+    programs.mkdir()
+    for name in ("bwrap", "slirp4netns"):
+        (programs / name).write_text("#!/bin/sh\necho no namespaces here >&2\nexit 1\n")
+        (programs / name).chmod(0o755)
+    return programs
 
 
 @pytest.fixture

@@ -305,6 +305,7 @@ NO = {"success": False, "score": 0.0}
         ),
         ([word(effort={"confirms": 1})], "its effort is not that"),
         ([word(effort={"steps": 1})], "its effort is not that"),
+        ([word(effort={"inputs": 0})], "its effort is not that"),
         ([summed_up(task_success=False)], "its task_success is not that of attempt.json"),
         ([summed_up(seed=1)], "its seed is not that of attempt.json"),
         ([lambda bundle: (bundle / "summary.json").unlink()], "summary.json: is missing"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +65,29 @@ def test_an_agent_that_breaks_is_its_own_fault_and_tries_once(
     assert episode["attempts"] == 1
 
 
+@pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM"])
+def test_an_agent_that_ends_its_own_worker_has_no_second_try(
+    farm: Farm, agent: Write, number: str
+) -> None:
+    """It is a child of its guard, which is the worker's. It had acted on the phone before."""
+    body = (
+        "action = {'action': 'tap', 'x': 540, 'y': 1200}\n"
+        "if step == 1:\n"
+        "    import signal\n"
+        "    stat = open(f'/proc/{os.getppid()}/stat').read()\n"
+        f"    os.kill(int(stat.rpartition(')')[2].split()[1]), signal.{number})"
+    )
+    code, output = farm.run(SMOKE, "--devices", "1", "--agent", agent(body))
+    assert code == 0, output
+    (episode,) = farm.report()["episodes"]
+    final = episode["final"]
+    assert (final["outcome"], final["blame"]) == ("oracle_inconclusive", "none")
+    assert (final["reason"], episode["attempts"]) == ("unconfirmed_loss", 1)
+    assert len([e for e in farm.events() if isinstance(e, LeaseGranted)]) == 1
+    code, output = ended(farm.start("verify", str(farm.runs / "r")))
+    assert code == 0, output
+
+
 def quick_case(tmp_path: Path) -> Path:
     """The smoke case with little time for its agent."""
     (source,) = Path(SMOKE).glob("*/case.yaml")
@@ -70,25 +98,49 @@ def quick_case(tmp_path: Path) -> Path:
     return tmp_path / "cases"
 
 
-def test_a_phone_killed_in_mid_attempt_is_infrastructure_and_tried_on_another(
-    farm: Farm, agent: Write
-) -> None:
-    """The agent waits until it is shown a file; the phone dies meanwhile. Both bundles stay."""
-    marker = farm.runs.parent / "acting"
-    body = (
-        f"first = not os.path.exists({str(marker)!r})\n"
-        f"open({str(marker)!r}, 'w').close()\n"
-        "action = {'action': 'wait', 'seconds': 20 if first and step == 0 else 0.1}\n"
-        "if step > 0: action = {'action': 'done'}"
-    )
-    process = farm.start(
-        "run", SMOKE, "--runs", str(farm.runs), "--run", "r", "--devices", "2",
-        "--agent", agent(body),
-    )  # fmt: skip
-    wait_for(marker.exists, process)
-    granted = next(e for e in farm.events() if isinstance(e, LeaseGranted))
-    os.kill(emulator_of(process.pid, granted.device), signal.SIGKILL)
-    code, output = ended(process)
+@contextmanager
+def called(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[str]:
+    """The URL of an agent that answers so to each observation; it is no program of the farm's."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            told = {"type": "ready"} if asked["type"] == "hello" else answer(asked)
+            body = json.dumps(told).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_phone_killed_in_mid_attempt_is_infrastructure_and_tried_on_another(farm: Farm) -> None:
+    """The agent waits once; the phone dies meanwhile. Both bundles stay."""
+    acting = threading.Event()
+
+    def answer(asked: dict[str, Any]) -> dict[str, Any]:
+        first = not acting.is_set()
+        acting.set()
+        if asked["step"] > 0:
+            return {"action": "done"}
+        return {"action": "wait", "seconds": 20 if first else 0.1}
+
+    with called(answer) as url:
+        process = farm.start(
+            "run", SMOKE, "--runs", str(farm.runs), "--run", "r", "--devices", "2",
+            "--agent", url, "--backend", "local",
+        )  # fmt: skip
+        wait_for(acting.is_set, process)
+        granted = next(e for e in farm.events() if isinstance(e, LeaseGranted))
+        os.kill(emulator_of(process.pid, granted.device), signal.SIGKILL)
+        code, output = ended(process)
     assert code == 0, output
     commits = [e for e in farm.events() if isinstance(e, AttemptCommitted)]
     assert [(e.attempt, str(e.judgement.outcome)) for e in commits] == [

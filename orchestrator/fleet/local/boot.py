@@ -19,7 +19,7 @@ _ENDING_S = 5.0  # from the supervisor's last answer to its end
 
 def connect(running: LocalDevice) -> Device:
     """DeviceFault where its supervisor does not answer."""
-    client = SupervisorClient(running.control_port, running.token_file.read_text().strip())
+    client = SupervisorClient(running.control_port, running.control_token)
     console = Console(running.console_port, client.facts().console_token)
     return Device(running.serial, running.adb_port, console=console, supervisor=client)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from ...errors import EmufarmError
+from ...files import read_secret
 from . import ports
 from .environment import device_env
 
@@ -69,6 +70,7 @@ class LocalDevice:
         self._linger_s = linger_s
         self._claim: ports.PortClaim | None = None
         self.console_port = self.adb_port = self.control_port = 0  # known once it runs
+        self.control_token = ""  # likewise
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -78,10 +80,6 @@ class LocalDevice:
     @property
     def home(self) -> Path:
         return self.folder / "home"
-
-    @property
-    def token_file(self) -> Path:
-        return self.folder / "control.token"
 
     @property
     def log(self) -> Path:
@@ -98,7 +96,7 @@ class LocalDevice:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _command(self) -> list[str]:
+    def _command(self, token_file: Path) -> list[str]:
         golden = self.golden
         options = {
             "--golden": golden.home,
@@ -108,7 +106,7 @@ class LocalDevice:
             "--adb": self._adb,
             "--adb-port": self.adb_port,
             "--console-port": self.console_port,
-            "--token-file": self.token_file,
+            "--token-file": token_file,
             "--log": self.log,
             "--linger": self._linger_s,
         }
@@ -123,9 +121,10 @@ class LocalDevice:
         self.console_port = self._claim.port
         self.adb_port = adb_port or self._claim.server_port
         self.folder.mkdir(parents=True, exist_ok=True)
+        token_file = self.folder / "control.token"
         with (self.folder / "supervisor.log").open("wb") as errors:
             self._process = subprocess.Popen(
-                self._command(),
+                self._command(token_file),
                 stdin=subprocess.PIPE,  # our end is never written to: the supervisor ends with it
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -142,6 +141,8 @@ class LocalDevice:
             output = (self.folder / "supervisor.log").read_text(errors="replace").strip()
             raise DeviceNotStarted(output or "the supervisor ended without output")
         self.control_port = int(json.loads(line)["control_port"])
+        self.control_token = read_secret(token_file)
+        token_file.unlink()  # the supervisor has read it, and nobody else shall
 
     def _first_line(self, process: subprocess.Popen[bytes]) -> bytes | None:
         """The line that the supervisor prints once the emulator runs; empty if it ended before,

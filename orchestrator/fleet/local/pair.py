@@ -21,10 +21,9 @@ from ..blocking import finish
 from ..emulator_command import EmulatorCommand
 from ..port import FleetOrder
 from ..slot import Slot
-from ..worker_token import worker_token
 from .device import DeviceNotStarted, Golden, LocalDevice, tail
 from .environment import worker_env
-from .process import WorkerProcess, exited, shell_exit_code
+from .process import WorkerProcess, exited, secret_pipe, shell_exit_code
 
 
 @dataclass(frozen=True)
@@ -98,8 +97,7 @@ class LocalPair:
         """Its exit code; None where it did not start, or was stopped because its device ended."""
         log = self._settings.logs / f"{self._slot.name}.worker.log"
         try:
-            command = [*self._settings.worker, *self._arguments(device).words()]
-            worker = WorkerProcess(command, worker_env(self._new_scratch()), log)
+            worker = self._worker(device, log)
         except OSError as error:
             return await self._crashed(None, Cause.RUNTIME_ERROR, str(error))
         self._slot.state = "running"
@@ -134,15 +132,25 @@ class LocalPair:
         self._scratch.mkdir(parents=True, exist_ok=True)
         return self._scratch
 
-    def _arguments(self, device: LocalDevice) -> WorkerArguments:
+    def _worker(self, device: LocalDevice, log: Path) -> WorkerProcess:
+        """Started; its two secrets wait for it in pipes."""
+        own = self._settings.order.key.secret(self._slot.device)
+        with secret_pipe(own) as token, secret_pipe(device.control_token) as control:
+            arguments = self._arguments(
+                device, Path(f"/dev/fd/{token}"), Path(f"/dev/fd/{control}")
+            )
+            command = [*self._settings.worker, *arguments.words()]
+            return WorkerProcess(command, worker_env(self._new_scratch()), log, (token, control))
+
+    def _arguments(self, device: LocalDevice, token: Path, control: Path) -> WorkerArguments:
         staging = self._settings.staging / self._slot.name
         staging.mkdir(parents=True, exist_ok=True)
         return WorkerArguments(
             coordinator=self._settings.order.coordinator,
-            token_file=worker_token(self._settings.order, self._slot.device),
+            token_file=token,
             device=self._slot.device,
             control_port=device.control_port,
-            control_token_file=device.token_file,
+            control_token_file=control,
             staging=staging,
             lock=self._settings.lock,
             profile=self._settings.profile,

@@ -10,7 +10,8 @@ import os
 import select
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 STOP_S = 10.0  # for a worker to give its lease back
@@ -43,10 +44,32 @@ def shell_exit_code(code: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-class WorkerProcess:
-    """A worker that ends with its parent: it reads its stdin, which ends when the parent does."""
+@contextmanager
+def secret_pipe(secret: str) -> Iterator[int]:
+    """The end of a pipe from which a child that inherits it reads the secret, once. So the secret
+    is in no file, command line or environment, where other programs of the user would find it."""
+    reading, writing = os.pipe()
+    try:
+        with open(writing, "wb") as file:
+            file.write(secret.encode())
+        yield reading
+    finally:
+        os.close(reading)
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str], log: Path) -> None:
+
+class WorkerProcess:
+    """A worker that ends with its parent: it reads its stdin, which ends when the parent does.
+
+    `inherited`: descriptors that it gets beside the three of every process.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        log: Path,
+        inherited: Sequence[int] = (),
+    ) -> None:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 list(command),
@@ -54,6 +77,7 @@ class WorkerProcess:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=dict(env),
+                pass_fds=inherited,
                 start_new_session=True,  # only the command line gets a terminal's Ctrl-C
             )
         self.pid = self._process.pid

@@ -19,6 +19,7 @@ from typing import Any
 from ...cases.model import Case
 from ...cases.render import Rendered, render
 from ...coordinator.transitions import AttemptCommitted, AttemptFenced, BundleStored
+from ...episode.act import INPUTS
 from ...errors import EmufarmError, UsageError
 from ...evidence import attempt, manifest
 from ...evidence.attempt import AttemptRecord
@@ -34,7 +35,7 @@ from ...pins.profile import Profile, load_profile
 from ...plan.plan import Episode, Plan
 
 ORACLES, DEVICE = "oracle_trace.jsonl", "device_trace.jsonl"
-SHOWN, CONSENT = "obs_trace.jsonl", "consent_trace.jsonl"
+SHOWN, CONSENT, DONE = "obs_trace.jsonl", "consent_trace.jsonl", "action_trace.jsonl"
 _SITE = re.compile(r"http://10\.0\.2\.2:\d{1,5}")
 _RAW = re.compile(r"oracle_raw/[0-9a-f]+\.[a-z]+")
 # The judgement is compared by itself.
@@ -150,11 +151,15 @@ def _effort_problems(record: AttemptRecord, folder: Path) -> list[str]:
     """The counts behind the steps and the rates of confirmation, clarification and refusal."""
     looks = sum(event["event"] == "observation" for event in _events(folder / SHOWN))
     consent = Counter(e["event"] for e in _events(folder / CONSENT) if e["who"] == "agent")
-    found = (looks, consent["ask"], consent["confirm"], consent["refuse"])
+    inputs = sum(
+        event["event"] == "action" and event["action"]["action"] in INPUTS
+        for event in _events(folder / DONE)
+    )
+    found = (looks, consent["ask"], consent["confirm"], consent["refuse"], inputs)
     effort = record.effort
-    if found == (effort.steps, effort.asks, effort.confirms, effort.refusals):
+    if found == (effort.steps, effort.asks, effort.confirms, effort.refusals, effort.inputs):
         return []
-    return [f"{attempt.NAME}: its effort is not that of {SHOWN} and {CONSENT}"]
+    return [f"{attempt.NAME}: its effort is not that of {SHOWN}, {CONSENT} and {DONE}"]
 
 
 def _summary_problems(record: AttemptRecord, folder: Path, planned: Episode | None) -> list[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from ...coordinator import schedule
 from ...coordinator.bundle_store import attempt_folder, fenced_folder
 from ...coordinator.chain import JournalLine
-from ...coordinator.state import State, apply, new_state
+from ...coordinator.state import OpenLease, State, apply, new_state
 from ...coordinator.transitions import (
     AttemptCommitted,
     AttemptFenced,
@@ -27,13 +27,16 @@ from ...coordinator.transitions import (
     RunOpened,
     RunSealed,
     SegmentOpened,
+    UnconfinedAgent,
 )
-from ...outcome import Outcome
+from ...outcome import Judgement, Outcome, Reason
 from ...plan.plan import Plan
 
 _FIRST_EVENTS = (SegmentOpened, RunOpened)
 # The lines after a wrong one of these cannot be checked.
-_FATAL = (LeaseGranted, LeaseReturned, AttemptLost, AttemptCommitted, EpisodeDecided)
+_FATAL = (
+    LeaseGranted, UnconfinedAgent, LeaseReturned, AttemptLost, AttemptCommitted, EpisodeDecided,
+)  # fmt: skip
 
 
 def replay(plan: Plan, lines: Iterable[JournalLine]) -> list[str]:
@@ -76,6 +79,11 @@ def _check(plan: Plan, digest: str, state: State, event: Event) -> list[str]:
             return [] if opened == planned else ["its plan is not plan.json"]
         case LeaseGranted():
             return _granted(state, event)
+        case UnconfinedAgent():
+            held = state.leases.get(event.token)
+            if held is None or not _same_lease(held.granted, event):
+                return ["its lease is not open, or is another's"]
+            return ["its lease has this line already"] if held.unconfined else []
         case LeaseReturned() | AttemptLost() | AttemptCommitted():
             return _ended(state, event)
         case AttemptFenced():
@@ -124,12 +132,22 @@ def _ended(state: State, event: LeaseReturned | AttemptLost | AttemptCommitted) 
         return [f"it ends a lease that is not open ({event.token})"]
     if not _same_lease(held.granted, event):
         return ["its episode, attempt or device is not that of its lease"]
-    if isinstance(event, AttemptLost) and event.judgement.outcome is not Outcome.INFRA_FAILED:
-        return ["an attempt without a bundle can only be infra_failed"]
+    if isinstance(event, AttemptLost):
+        return _lost(held, event.judgement)
     if isinstance(event, AttemptCommitted):
         wanted = attempt_folder(event.episode, event.attempt, state.claim)
         return [] if event.bundle == wanted else [f"its bundle must be {wanted}"]
     return []
+
+
+def _lost(held: OpenLease, judgement: Judgement) -> list[str]:
+    """Whether a cause was confirmed is told by a later line, if at all."""
+    word = judgement.outcome, judgement.reason
+    if held.unconfined and word == (Outcome.ORACLE_INCONCLUSIVE, Reason.UNCONFIRMED_LOSS):
+        return []
+    if judgement.outcome is Outcome.INFRA_FAILED:
+        return []
+    return ["an attempt without a bundle can only be infra_failed, or unconfirmed_loss"]
 
 
 def _fenced(state: State, event: AttemptFenced) -> list[str]:
@@ -154,7 +172,8 @@ def _missing(state: State, event: EvidenceMissing) -> list[str]:
 
 
 def _same_lease(
-    granted: LeaseGranted, event: LeaseReturned | AttemptLost | AttemptCommitted | AttemptFenced
+    granted: LeaseGranted,
+    event: UnconfinedAgent | LeaseReturned | AttemptLost | AttemptCommitted | AttemptFenced,
 ) -> bool:
     return (granted.token, granted.episode, granted.attempt, granted.device) == (
         event.token, event.episode, event.attempt, event.device,

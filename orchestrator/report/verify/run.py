@@ -28,7 +28,7 @@ from ...errors import EmufarmError, UsageError
 from ...evidence import manifest
 from ...evidence.bundle import FOLDERS
 from ...files import file_sha256, read_json
-from ...outcome import Reason
+from ...outcome import Outcome, Reason
 from ...pins.run_manifest import CAPABILITIES, MANIFEST
 from ...plan.plan import Plan
 from ...plan.store import FILE as PLAN
@@ -54,6 +54,7 @@ class Proof:
     files: int = 0
     head: str = ""  # digest of the journal's last line
     outside: tuple[str, ...] = ()  # what the proof does not cover, by design
+    without_input: tuple[str, ...] = ()  # consistent, and yet not the agent's doing: episodes
 
 
 def verify_bundle(folder: Path) -> Proof:
@@ -102,6 +103,18 @@ def verify_run(run: Path) -> Proof:
             *_went_on(events),
             *questions.unchecked,
         ),
+        without_input=_without_input(attempts),
+    )
+
+
+def _without_input(attempts: Iterable[AttemptCommitted | AttemptFenced]) -> tuple[str, ...]:
+    """The episodes that succeeded with no action that could have changed a result."""
+    return tuple(
+        event.episode
+        for event in attempts
+        if isinstance(event, AttemptCommitted)
+        and event.judgement.outcome is Outcome.SUCCESS
+        and event.effort.inputs == 0
     )
 
 
