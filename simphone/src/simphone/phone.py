@@ -266,7 +266,7 @@ class Phone:
         if self.options.show_kernel:
             server = self.world.processes.find("system_server")
             asked_by = f"from pid: {server.pid if server else 0} (system_server)"
-            self._log("INFO", f"[{self.world.clock.uptime():12.6f}] init: {text} {asked_by}")
+            self.log("INFO", f"[{self.world.clock.uptime():12.6f}] init: {text} {asked_by}")
 
     def _adb_setting_written(self) -> None:
         # A moment later: whoever wrote it over adb hears that it was done.
