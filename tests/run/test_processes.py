@@ -71,7 +71,7 @@ def test_the_folder_of_an_agent_goes_where_its_worker_is_killed(
         "action = {'action': 'done'}"
     )
     words = ("--runs", str(farm.runs), "--run", "r", "--devices", "1", "--agent", agent(body))
-    process = farm.start("run", SMOKE, *words)
+    process = farm.start("run", SMOKE, "--repeats", "2", *words)
     wait_for(lambda: homes.exists() and homes.read_text().endswith("\n"), process)
     (worker,) = (
         pid

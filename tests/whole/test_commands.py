@@ -114,7 +114,7 @@ def test_a_signal_ends_it_and_removes_what_it_wrote(shown: Shown, number: signal
 def test_a_phone_that_cannot_boot_is_given_up_at_once_in_its_own_words() -> None:
     done = emufarm("sim", "--fault", "nonsense")
     assert done.returncode != 0
-    assert "knows no 'nonsense'" in done.stderr
+    assert "there is no fault 'nonsense'" in done.stderr
     assert "Traceback" not in done.stderr
 
 
