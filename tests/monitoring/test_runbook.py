@@ -17,10 +17,11 @@ from orchestrator.coordinator.transitions import (
     AttemptCommitted,
     AttemptLost,
     DeviceFailed,
+    DeviceLost,
     Event,
 )
 from orchestrator.metrics import families
-from orchestrator.outcome import Outcome
+from orchestrator.outcome import Cause, Outcome
 from tests.metrics.journals import Life, totals_of
 
 RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
@@ -105,7 +106,10 @@ def test_every_start_that_failed_is_found(journal: list[Event], tmp_path: Path) 
 
 def test_whatever_was_counted_as_other_is_found(journal: list[Event], tmp_path: Path) -> None:
     """By the reason that the journal has, which may be any."""
-    of_attempts, of_starts = (counted(each, tmp_path) for each in commands(OTHER))
+    *others_of, lost = commands(OTHER)
+    of_attempts, of_starts = (counted(each, tmp_path) for each in others_of)
+    unknown_losses = [e for e in journal if isinstance(e, DeviceLost) and e.cause is Cause.UNKNOWN]
+    assert sum(count for count, _ in told(lost, tmp_path)) == len(unknown_losses) > 0
     ends = (Outcome.INFRA_FAILED, Outcome.ORACLE_INCONCLUSIVE)
     assert of_attempts == attempts(journal, *ends)
     assert of_starts == starts(journal)
