@@ -1,9 +1,9 @@
 """Bounds what a connection to the HTTP server may cost, above all before its sender is known.
 
-A connection is a stranger's until one of its requests has a secret. Strangers share a small number
-of places and have a short time; beyond that number the oldest idle one gives way, so a newcomer
-that sends its request at once is always heard. Whoever is known has places of its own: no number of
-strangers takes a worker's connection away.
+A connection is a stranger's until one of its requests has a secret, and ends with its answer if it
+still is. Strangers share a small number of places and have a short time; beyond that number the
+oldest idle one gives way, so a newcomer that sends its request at once is always heard. Whoever is
+known has places of its own: no number of strangers takes a worker's connection away.
 
 Of uvicorn's settings none bounds a request's head: not its time, and its size only with another
 parser. So this is uvicorn's own protocol, watched from outside.
@@ -99,6 +99,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head = True  # or before it
         self._head_bytes = 0
         self._discarding = False  # what comes is not read any more
+        self._lasting = False  # its sender wants it to stay open after the answer
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._set("head", self._limits.head_s, self._head_too_slow)
         self._set("life", self._limits.stranger_s, self.drop)
@@ -116,6 +117,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._unset("life")
         self._all.leave(self, self._sender)
         self._sender = sender
+        self.cycle.keep_alive = self._lasting
         self._all.enter(self, sender)
 
     def drop(self) -> None:
@@ -152,10 +154,11 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._discarding:
             return
         if not self.idle:  # nobody of ours sends a request before the answer to the last one
-            self._discarding = True
+            self._discarding = self.cycle.keep_alive = True
             return
         self.idle = False
         super().on_headers_complete()
+        self._lasting = self.cycle.keep_alive
 
     def on_body(self, body: bytes) -> None:
         if not self._discarding:
@@ -165,6 +168,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head, self._head_bytes = True, 0
         if not self._discarding:
             super().on_message_complete()
+            # A stranger that came again on this connection might find its time over.
+            self.cycle.keep_alive = self._lasting and self._sender is not None
 
     def on_response_complete(self) -> None:
         self.idle = True

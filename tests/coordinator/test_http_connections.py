@@ -125,10 +125,10 @@ async def test_a_head_is_bounded_in_size_however_it_is_made(tmp_path: Path) -> N
                 431, {"error": f"the request's head is longer than {LIMITS.head_bytes} bytes"}
             )  # fmt: skip
             await caller.ended()
-        fitting = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 15_000 + b"\r\n\r\n"
+        fitting = lease("a").replace(b"Host: x", b"Host: x\r\nX-Long: " + b"x" * 15_000)
         caller = await Caller.to(port, stack)
         for _ in range(3):
-            assert await caller.ask(fitting) == (200, {"ok": True})
+            assert (await caller.ask(fitting))[0] == 200
 
 
 async def test_a_long_body_before_a_head_does_not_count_as_one(tmp_path: Path) -> None:
@@ -178,6 +178,20 @@ async def test_a_stranger_that_is_answered_has_its_place_for_a_short_time(tmp_pa
         worker = await heard(port, stack, "a")
         await (await Caller.to(port, stack)).ended()
         assert (await worker.ask(lease("a")))[0] == 200  # it is known: its own time is longer
+
+
+async def test_a_stranger_s_connection_ends_with_its_answer_and_a_worker_s_does_not(
+    tmp_path: Path,
+) -> None:
+    """It says so, and so no scrape is lost on a connection whose time is over."""
+    async with a_server(tmp_path / "run", LONG) as port, AsyncExitStack() as stack:
+        stranger, worker = await Caller.to(port, stack), await Caller.to(port, stack)
+        stranger.writer.write(HEALTH)
+        assert b"connection: close\r\n" in await stranger.ended()
+        for _ in range(2):
+            assert (await worker.ask(lease("a")))[0] == 200
+        worker.writer.write(lease("a").replace(b"Host: x", b"Host: x\r\nConnection: close"))
+        assert b"connection: close\r\n" in await worker.ended()
 
 
 async def test_one_sender_has_a_bounded_number_of_connections(tmp_path: Path) -> None:

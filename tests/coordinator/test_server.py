@@ -279,8 +279,10 @@ async def test_a_device_start_is_journaled_once_however_often_it_is_said(served:
 
 async def test_no_answer_waits_for_an_acknowledgement(served: Served) -> None:
     """Nagle's algorithm and a delayed ACK together would cost 40 ms an answer."""
-    async with served.http("") as http:
-        await http.get("/healthz")  # the connection is kept, so the server has its end of it
+    async with served.http(A) as http:
+        note = {"report_id": "1", "event": "started"}
+        # The connection of a known sender is kept, so the server has its end of it.
+        assert (await http.post("/v1/device", json=note)).status_code == 200
         port = httpx.URL(served.url).port
         undelayed = [
             end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0

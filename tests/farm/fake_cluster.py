@@ -107,6 +107,8 @@ class FakeCluster:
             yield url
 
     async def _answer(self, request: Request) -> Response:
+        # Else a stranger is answered while its body is on its way, and nothing more is read of it.
+        await request.body()
         words = request.path_params["path"].partition("/namespaces/")[2].split("/")
         plural, rest = words[1], words[2:]
         if plural == "services" and rest[1:2] == ["proxy"]:
