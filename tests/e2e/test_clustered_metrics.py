@@ -77,7 +77,9 @@ def test_a_run_whose_coordinators_pod_is_deleted_counts_on_in_the_same_series(
         wait_until(clustered, prometheus, "emufarm_run_over", 1)
     counts_the_journal(prometheus, RUN, clustered.farm.events(RUN))
     never_went_down(prometheus, RUN)
-    of_the_run = prometheus.query(f'last_over_time({{instance="{RUN}"}}[{WINDOW}])')
+    of_the_run = prometheus.query(
+        f'last_over_time({{__name__=~"emufarm_.*",instance="{RUN}"}}[{WINDOW}])'
+    )
     added = {"instance": RUN, "job": "emufarm", "namespace": NAMESPACE}
     for sample in of_the_run:
         assert added.items() <= sample["metric"].items()
