@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from pathlib import Path
 
 from orchestrator.coordinator.messages import slot_of
 from orchestrator.coordinator.transitions import (
@@ -17,7 +16,8 @@ from orchestrator.coordinator.transitions import (
 from orchestrator.worker.staging import ATTEMPT
 from orchestrator.worker.staging import FOLDER as STAGING
 from tests.run.conftest import Farm
-from tests.run.test_road import ancestors, wait_for
+from tests.run.processes import descendants, emulators_in
+from tests.run.test_road import wait_for
 
 
 def fail_a_start(farm: Farm, run: str, slot: str, process: subprocess.Popen[str]) -> None:
@@ -64,35 +64,10 @@ def open_leases(farm: Farm, run: str) -> list[LeaseGranted]:
     return [each for each in events if isinstance(each, LeaseGranted) and each.token not in over]
 
 
-def emulators_in(run: int, slot: str) -> set[int]:
-    """The simulated phones' processes of this slot's devices, among the run's descendants."""
-    found = set()
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            environ = (folder / "environ").read_bytes()
-            above = ancestors(int(folder.name))
-        except OSError:  # it ended while we looked
-            continue
-        phone = any(w.endswith(b"/simphone") for w in words) and f"/{slot}.".encode() in environ
-        if phone and run in above:
-            found.add(int(folder.name))
-    return found
-
-
 def worker_of(run: int, device: str) -> int:
     """The process of this device's worker, among the run's descendants."""
     staging = f"/{STAGING}/{slot_of(device)}"
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().decode().split("\0")
-            above = ancestors(int(folder.name))
-        except OSError:  # it ended while we looked
-            continue
-        if "worker" in words and any(w.endswith(staging) for w in words) and run in above:
-            return int(folder.name)
+    for each in descendants(run):
+        if "worker" in each.words and any(word.endswith(staging) for word in each.words):
+            return each.pid
     raise AssertionError(f"no worker of {device}")

@@ -28,7 +28,8 @@ from tests.e2e.prometheus import Prometheus
 from tests.e2e.strikes import acting_device, fail_a_start, open_leases, worker_of
 from tests.ports import even_port
 from tests.run.conftest import PATIENCE_S, ROOT, Farm, a_farm, ended
-from tests.run.test_road import emulator_of, wait_for
+from tests.run.processes import emulator_of
+from tests.run.test_road import wait_for
 
 PUBLIC, DEVICES = "cases/public", "8"
 SOUND, FAULTY = "sim-api34", "sim-no-calendars"

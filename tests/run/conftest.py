@@ -85,7 +85,7 @@ class Farm:
         for folder in Path("/proc").iterdir():
             try:
                 words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                environ = _environ(folder) or ([mark] if f"{self.runs}/" in words else [])
+                environ = environ_of(folder) or ([mark] if f"{self.runs}/" in words else [])
             except OSError:
                 continue
             if any(one.startswith(mark) for one in environ):
@@ -93,7 +93,7 @@ class Farm:
         return found
 
 
-def _environ(process: Path) -> list[bytes]:
+def environ_of(process: Path) -> list[bytes]:
     """Empty where this user may not read it."""
     try:
         return (process / "environ").read_bytes().split(b"\0")

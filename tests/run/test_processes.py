@@ -11,31 +11,14 @@ import pytest
 
 from orchestrator.fleet.local.environment import OF_DEVICES, OF_WORKERS
 from tests.run.conftest import Farm, ended
-from tests.run.test_road import SMOKE, Write, ancestors, wait_for
+from tests.run.processes import descendants
+from tests.run.test_road import SMOKE, Write, wait_for
 
 # What a supervisor sets for the programs that it starts, and what Python sets for itself.
 ADDED = {
     "ANDROID_AVD_HOME", "ANDROID_EMULATOR_HOME", "ANDROID_ADB_SERVER_PORT", "ANDROID_SDK_ROOT",
     "ADB_LOCAL_TRANSPORT_MAX_PORT", "ADB_USB", "ADB_MDNS", "ADB_REJECT_KILL_SERVER", "LC_CTYPE",
 }  # fmt: skip
-
-
-def descendants(run: int) -> dict[int, tuple[str, dict[str, str]]]:
-    """The words and the environment of every process that a run has started."""
-    found = {}
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            environ = (folder / "environ").read_bytes().decode(errors="replace")
-            above = ancestors(int(folder.name))
-        except OSError:  # it ended while we looked
-            continue
-        if run in above and words:
-            pairs = (one.partition("=") for one in environ.split("\0") if one)
-            found[int(folder.name)] = (words, {name: value for name, _, value in pairs})
-    return found
 
 
 def test_what_a_users_shell_has_reaches_no_process_of_a_run(farm: Farm, agent: Write) -> None:
@@ -47,15 +30,16 @@ def test_what_a_users_shell_has_reaches_no_process_of_a_run(farm: Farm, agent: W
     process = farm.start("run", SMOKE, *words)
     try:
         wait_for(acting.exists, process)
-        found = descendants(process.pid)
+        found = [(" ".join(each.words), each.environ) for each in descendants(process.pid)]
     finally:
         process.kill()
         process.communicate()
     kinds = ("orchestrator.supervisor", "simphone", "adb", "orchestrator.cli worker", "agent.py")
-    assert [kind for kind in kinds if not any(kind in words for words, _ in found.values())] == []
-    assert [words for words, environ in found.values() if "planted" in str(environ)] == []
+    assert [kind for kind in kinds if not any(kind in words for words, _ in found)] == []
+    assert [words for words, environ in found if "planted" in str(environ)] == []
     allowed = {*OF_DEVICES, *OF_WORKERS, *ADDED}
-    assert {name for _, environ in found.values() for name in environ} <= allowed
+    given = [each.partition("=")[0] for _, environ in found for each in environ if each]
+    assert set(given) <= allowed
 
 
 def test_the_folder_of_an_agent_goes_where_its_worker_is_killed(
@@ -74,9 +58,9 @@ def test_the_folder_of_an_agent_goes_where_its_worker_is_killed(
     process = farm.start("run", SMOKE, "--repeats", "2", *words)
     wait_for(lambda: homes.exists() and homes.read_text().endswith("\n"), process)
     (worker,) = (
-        pid
-        for pid, (said, _) in descendants(process.pid).items()
-        if "orchestrator.cli worker" in said
+        each.pid
+        for each in descendants(process.pid)
+        if "orchestrator.cli worker" in " ".join(each.words)
     )
     os.kill(worker, signal.SIGKILL)
     code, output = ended(process)

@@ -20,6 +20,7 @@ import pytest
 from orchestrator.coordinator.transitions import AttemptCommitted, EpisodeDecided, LeaseGranted
 from orchestrator.evidence import manifest
 from tests.run.conftest import PATIENCE_S, Farm, ended
+from tests.run.processes import emulator_of
 
 SMOKE = "cases/smoke"
 Write = Callable[[str], str]
@@ -159,32 +160,6 @@ def wait_for(true: Callable[[], bool], process: subprocess.Popen[str]) -> None:
         assert process.poll() is None, process.communicate()[0]
         assert time.monotonic() < deadline
         time.sleep(0.02)
-
-
-def emulator_of(run: int, device: str) -> int:
-    """The simulated phone's process that stands for this device, among the run's descendants."""
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            environ = (folder / "environ").read_bytes()
-            above = ancestors(int(folder.name))
-        except OSError:  # it ended while we looked
-            continue
-        phone = any(w.endswith(b"/simphone") for w in words) and f"/{device}/".encode() in environ
-        if phone and run in above:
-            return int(folder.name)
-    raise AssertionError(f"no emulator of {device}")
-
-
-def ancestors(pid: int) -> list[int]:
-    found = []
-    while pid > 1:
-        status = Path(f"/proc/{pid}/status").read_text()
-        pid = int(status.split("PPid:")[1].split()[0])
-        found.append(pid)
-    return found
 
 
 def test_nothing_is_left_after_a_run_is_killed_and_it_goes_on_where_it_was(farm: Farm) -> None:

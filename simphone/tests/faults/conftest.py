@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.adbd.stand_in import AdbServer, adb_server
-from tests.clients.conftest import CLEAN, Phone, started, until
+from tests.adbd.stand_in import AdbServer
+from tests.clients.conftest import CLEAN, Phone, server, started, until
+
+__all__ = ["server"]
 
 
 class FailingPhone(Phone):
@@ -49,12 +51,6 @@ class FailingPhone(Phone):
         until(lambda: self.state() == "device", "a phone that adb reaches")
         self.load(CLEAN)
         self.sound()
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AdbServer]:
-    with adb_server(tmp_path_factory.mktemp("adb_home")) as running:
-        yield running
 
 
 @pytest.fixture(scope="session")
